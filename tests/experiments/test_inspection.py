@@ -173,7 +173,7 @@ def test_that_rows_are_those_of_a_stack_fitted_on_the_rows_of_its_run_and_other_
         fitted = fit_stack(DATA.train[RunData.of(DATA, asked).fit_rows], asked.stack)
         found = compare_rows(DATA, asked, B, (9,))
         np.testing.assert_allclose(found.first[:, 0], fitted.layers[0].weights[[9]], rtol=0, atol=1e-9)
-    with pytest.raises(DataError, match="not the data set of both"):
+    with pytest.raises(DataError, match="not the data of both"):
         compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
 
 
@@ -269,7 +269,7 @@ def test_that_a_drawn_image_reads_back_exactly_and_a_text_larger_than_any_image_
 def test_that_a_file_that_is_not_an_image_is_refused_with_its_name(tmp_path, content):
     path = tmp_path / "image.csv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"image\.csv: contains"):
+    with pytest.raises(DataError, match=r"image\.csv: the file"):
         read_image(path)
     with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
         read_image(tmp_path / "none.csv")

@@ -26,7 +26,7 @@ def image_text(image: NDArray[Any]) -> str:
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
-    """Return the numbers in a text file in order. They are separated by commas, spaces or line breaks.
+    """Read the values of an image from a text file. The values are separated by commas, spaces or line breaks.
 
     Raises
     ------
@@ -40,9 +40,9 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=np.float32)
     except ValueError:
-        raise DataError("contains something other than numbers; expected the pixels of one image", place) from None
+        raise DataError("the file must contain only numbers, which are the pixels of one image", place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError("contains no numbers, or contains NaN or infinity; expected the pixels of one image", place)
+        raise DataError("the file contains NaN, infinity or no numbers; expected the pixels of one image", place)
     return values
 
 
@@ -78,7 +78,7 @@ class DataSource:
     held_out: HeldOut | None = None
 
     def __repr__(self) -> str:
-        """Return a Python expression of the source, with `reading` and `held_out` only if they are not the defaults."""
+        """Return a Python expression that creates the source. Defaults of `reading` and `held_out` are left out."""
         arguments = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
         arguments += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
         return f"DataSource({arguments}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
@@ -125,13 +125,13 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        # The path of an existing file may contain `os.pathsep`. It is therefore not split, nor is a misspelt key.
+        # The path of an existing file may contain `os.pathsep`, so it is not split. A misspelt key is not split either.
         parts = [text] if os.path.exists(text) or key != text else text.split(os.pathsep)
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
-        """Return the source that several arguments name together: one catalogue key, or the files of one data set."""
+        """Return the source that command-line arguments describe: a key of the catalogue, or files of a data set."""
         # Without "./" in front, a path that begins with "-" would be parsed as an option.
         texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]
         if len(texts) == 1:
@@ -140,7 +140,7 @@ class DataSource:
 
     @cached_property
     def argument(self) -> str:
-        """Text from which `parse` restores the source, except its seed, its reading options and its held-out rows."""
+        """Text from which `parse` restores the source, except its seed, reading options and held-out rows."""
         if self.key:
             return f"{_GENERATED if self.generated else ''}{self.key}"
         return os.pathsep.join(self.paths)
@@ -175,5 +175,8 @@ class DataSource:
 
 
 def option_words(name: str, value: Any) -> tuple[Any, ...]:
-    """Return an option and its value: two words, or one with "=" if the value begins with a dash."""
+    """Return an option of the command line with its value, as two words.
+
+    If the value begins with a dash, return one word, in which "=" joins the option and the value.
+    """
     return (f"--{name}={value}",) if str(value).startswith("-") else (f"--{name}", value)

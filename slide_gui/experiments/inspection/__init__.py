@@ -1,1 +1,1 @@
-"""Views of a fitted stack: rows of W, hidden representations, corrupted copies, explanation of one weight."""
+"""Quantities that the window displays to explain fitted models: weights, representations, predictions, comparisons."""

@@ -1,4 +1,4 @@
-"""Two properties of the weights W of the closed form (eq. 8 of the paper).
+"""Demonstrate two properties of the weights W that the closed form (eq. 8 of the paper) gives.
 
 The weights W_m fitted to m explicitly corrupted copies of the data (eq. 5 to 7) converge to W. Their error falls as
 m^−½. The positions of pixels do not affect the closed form. If W is fitted to shuffled pixels, it differs from W of the
@@ -36,7 +36,7 @@ class CopiesPoint:
     copies : int
         Number of corrupted copies, m.
     errors : ndarray of shape (s,)
-        Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, with biases) for each of the s seeds computed so far.
+        Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, biases included) for each of the s seeds computed so far.
     row_errors : ndarray of shape (s, d)
         The relative error of each row of W_m. NaN if the row of W is zero.
     weights : ndarray of shape (d, d + 1), float32
@@ -55,8 +55,10 @@ class Copies:
 
     Attributes
     ----------
+    noise : float
+        Noise level of the corruption.
     layer : int
-        Number of the layer, from 1.
+        Number of the layer, counted from 1.
     limit : ndarray of shape (d, d + 1)
         The limit of W_m: W of the closed form (eq. 8), computed from the same rows of the data.
     n_rows, n_all : int
@@ -76,14 +78,14 @@ class Copies:
     points: tuple[CopiesPoint, ...] = ()
 
     def finished(self) -> Self:
-        """Return a copy of this record without the points for which some seeds are not computed yet."""
+        """Return a copy of this object without the values of m for which some seeds are not computed yet."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
         """Return one tuple for each m: m, and the geometric mean, minimum and maximum of the errors over the seeds.
 
-        The errors are those of the whole matrix W_m or, if `feature` is given, of its row of W_m. Values of m are left
-        out if an error is undefined, or so small that it may come from rounding.
+        The errors are those of the whole matrix W_m or, if `feature` is given, of the row of W_m that reconstructs this
+        feature. Values of m are left out if an error is undefined, or so small that it may come from rounding.
         """
         lines = []
         for point in self.points:
@@ -124,6 +126,10 @@ class CopiesResult:
 
     Attributes
     ----------
+    model : FittedModel
+        The fitted model.
+    copies : Copies
+        The errors of W_m for several numbers m of corrupted copies.
     feature : int
         Feature that the displayed row of weights reconstructs.
     shown : int
@@ -222,7 +228,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` that includes the errors of `weights`, the W_m computed with the next seed."""
+    """Return a copy of `study` that includes the errors of `weights`, which are the W_m for the next seed."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -262,7 +268,7 @@ class ShuffledFit:
 
 
 def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
-    """Return a random permutation of shape (d,). Element i is the original pixel at position i of the shuffled rows."""
+    """Return a random permutation of shape (d,). Element i is the index of the pixel that is moved to position i."""
     return np.random.default_rng(seed).permutation(n_features)
 
 

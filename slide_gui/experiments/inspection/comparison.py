@@ -31,10 +31,10 @@ class ComparedRows:
     pixels : tuple of int, length k
         Reconstructed features.
     first, second : ndarray of shape (k, depth, d + 1), float64
-        ``first[i, j]`` contains the weights of layer j + 1 of A that reconstruct pixel i, and their bias at the end.
-        `second` contains those of B.
+        ``first[i, j]`` contains the weights of layer j + 1 of run A that reconstruct pixel i. Their bias is the last
+        element. `second` contains the weights and biases of run B in the same form.
     difference : ndarray of shape (k, smaller depth, d + 1), float64
-        A − B, for the layers that both runs have.
+        Weights of run A minus weights of run B, for the layers that both runs have.
     contributions : bool
         True if the rows contain contributions: weights times the root mean square of their input features. This is the
         case if a few weights of a layer would make all others invisible in a picture (`drowns`).
@@ -54,7 +54,9 @@ class RunComparison:
     Attributes
     ----------
     first, second : RunResult or StoredRun
-        The runs. A shipped run is a `StoredRun`, because it has no complete result.
+        The two runs. A run that came with the program is a `StoredRun`, because it has no complete result.
+    rows : ComparedRows or None
+        Rows of the weights of both runs. None if they cannot be compared.
     why_not : str
         The reason why `rows` is None, as a sentence. Empty if `rows` is given.
     label_names, feature_names : tuple of str
@@ -99,7 +101,7 @@ def compare_rows(
     stacks = []
     for spec, part in progress.each((first, second)):
         if spec.fingerprint != dataset.fingerprint:
-            raise DataError("is not the data set of both runs; open their data set to compare weights", dataset.name)
+            raise DataError("these are not the data of both runs; open their data to compare weights", dataset.name)
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)

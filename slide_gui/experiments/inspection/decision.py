@@ -14,14 +14,14 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_NEAREST = 3  # number of nearest support vectors that are reported for each of the two classes
+_NEAREST = 3  # Number of nearest support vectors that are reported for each of the two best classes.
 MOST_CHANGES = 48
 """Largest number of features that `Decider.flip` may change to alter the predicted class."""
 # `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
-# steps try the features that `Decider._apart` returns. They also try this number of other features, whose changes
-# lowered the margin of the predicted class most in the first step.
+# steps try the features that `Decider._apart` returns. They also try `_PROMISING` other features, whose changes lowered
+# the margin of the predicted class most in the first step.
 _PROMISING = 64
-_BATCH = 64  # number of images that are evaluated at once; the search can be cancelled between two batches
+_BATCH = 64  # Number of images that are evaluated at once. The search can be cancelled between two batches.
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SupportVector:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """Prediction for one image.
+    """The prediction of an SVM for one image, with the quantities that explain it.
 
     Attributes
     ----------
@@ -64,9 +64,10 @@ class Decision:
     margins : tuple of float
         Margin of the predicted class over each class. 0 for the predicted class itself.
     nearest : tuple of SupportVector
-        Nearest support vectors of the first and the second class, alternating, nearest first.
+        Nearest support vectors of the predicted and of the next best class. The two classes alternate, and the nearest
+        support vectors come first.
     shares : tuple of float
-        Fraction that each layer contributes to the sum of −ln K over these support vectors.
+        Fraction that each layer contributes to the sum of −ln K over the support vectors in `nearest`.
     """
 
     first: int
@@ -110,7 +111,7 @@ class Flip:
 
 
 class Decider:
-    """A trained SVM prepared to explain its predictions for one image after another.
+    """Explains the predictions of a trained SVM for one image after another.
 
     Parameters
     ----------
@@ -133,12 +134,12 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """Number of multiplications that one prediction needs once the representation is computed."""
+        """Number of multiplications that one prediction needs if the representation of the image is known."""
         return sum(block.size for block in self._blocks)
 
     @cached_property
     def _range(self) -> tuple[Array, Array]:
-        """Lowest and highest value of each feature in the training set. All pixels of images have the same range."""
+        """Lowest and highest value of each feature in the training set. The pixels of images share one range."""
         axis, rows = None if self._images else 0, self._train
         low, high = np.float64(rows.min(axis=axis)), np.float64(rows.max(axis=axis))
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
@@ -149,7 +150,7 @@ class Decider:
         Parameters
         ----------
         representations : ndarray of shape ((l + 1)·d,)
-            Representations [h⁰, h¹, …] of the image in all layers, where l is the number of layers above the input h⁰.
+            Representations [h⁰, h¹, …] of the image in all layers. The number of layers above the input h⁰ is l.
         """
         exponents = self._exponents(representations)
         kernel = np.exp(-exponents.sum(axis=0))
@@ -179,7 +180,7 @@ class Decider:
         )
 
     def _exponents(self, representations: NDArray[np.floating]) -> Array:
-        """Return the terms ‖h^t − h_s^t‖² / σ_t² of −ln K, whose symbols `SupportVector` explains.
+        """Return the terms ‖h^t − h_s^t‖² / σ_t² of −ln K. The class `SupportVector` explains the symbols.
 
         The result has one row for each layer t and one column for each support vector.
         """
@@ -192,14 +193,14 @@ class Decider:
         return exponents
 
     def flip(self, image: NDArray[Any], progress: Progress = NO_PROGRESS) -> Flip:
-        """Search for the fewest features that alter the predicted class when they are changed as described in `Flip`.
+        """Search for the smallest set of features whose changes, as described in `Flip`, alter the predicted class.
 
         Parameters
         ----------
         image : ndarray of shape (d,)
             The image to change.
         progress : Progress
-            Can cancel the search.
+            Receives progress reports, and can cancel the search.
         """
         low, high = self._range
         # In `far`, each feature has the lowest or the highest value of its range, whichever is farther from its value
@@ -236,9 +237,9 @@ class Decider:
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins of all pairwise classifiers if one more of the given features is changed.
+        """Return the margins of all pairwise classifiers after a change of each of the given features alone.
 
-        Row i contains the margins for `image` with the value of ``features[i]`` replaced by its value in `far`.
+        Row i contains the margins for `image` in which the value of ``features[i]`` is replaced by its value in `far`.
         """
         margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
@@ -274,8 +275,9 @@ class Decider:
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
     """Return the predicted class, the next best class, and the pairwise classifiers of the predicted class.
 
-    The last value maps each other class to the classifier that separates it from the predicted class: its index and a
-    sign. The margin of the classifier times the sign is positive if the classifier favours the predicted class.
+    The pairwise classifiers are returned as a dictionary. It maps each other class to the index and the sign of the
+    classifier that separates this class from the predicted class. The margin of the classifier times the sign is
+    positive if the classifier favours the predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])

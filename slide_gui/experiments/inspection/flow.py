@@ -1,4 +1,4 @@
-"""One image passing through the stack (§4 of the paper): corrupted, then squashed and denoised layer by layer."""
+"""Apply a stack to one image (§4 of the paper): corrupt the image, then squash and denoise it layer by layer."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,19 +16,19 @@ Values = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class FlowLayer:
-    """One layer applied to one image: hᵏ = Wᵏ T(hᵏ⁻¹).
+    """The result of applying layer k to one image: hᵏ = Wᵏ T(hᵏ⁻¹).
 
     Attributes
     ----------
     squashed : ndarray of shape (d,)
-        T(hᵏ⁻¹), the squashed representation of the layer below, which is the input of the linear map.
+        The squashed representation T(hᵏ⁻¹) of the layer below, which is the input of the linear map.
     output : ndarray of shape (d,)
-        hᵏ, the representation of this layer.
+        The representation hᵏ of this layer.
     target_error : float
-        Mean over the features of (hᵏ − hᵏ⁻¹)². If `StackParameters.fit_on` is "values", the layer was fitted to
+        Mean of (hᵏ − hᵏ⁻¹)² over the features. If `StackParameters.fit_on` is "values", the layer was fitted to
         reconstruct hᵏ⁻¹ (eq. 11). For the first layer, hᵏ⁻¹ is the uncorrupted image x (eq. 5).
     input_error : float
-        Mean over the features of (hᵏ − x)².
+        Mean of (hᵏ − x)² over the features, where x is the uncorrupted image.
     """
 
     squashed: Values
@@ -48,9 +48,11 @@ class Flow:
     survivors : ndarray of shape (d,), bool
         True for features that the corruption does not set to 0. All are True if the image is not corrupted.
     corrupted : ndarray of shape (d,)
-        x̃, the input of the stack: x with all features set to 0 that do not survive.
+        The input x̃ of the stack. It equals x, except that all features that do not survive are 0.
     corruption_error : float
-        Mean over the features of (x̃ − x)².
+        Mean of (x̃ − x)² over the features.
+    layers : tuple of FlowLayer
+        Results of the layers, from the lowest to the highest.
     """
 
     clean: Values
@@ -66,10 +68,14 @@ class FlowResult:
 
     Attributes
     ----------
+    model : FittedModel
+        The fitted model.
     image : str
         Name of the image in exported files, such as "training image 17".
     seed : int or None
         Seed of the corruption. None if the image is not corrupted.
+    flow : Flow
+        The representations of the image in all layers.
     caption : str
         Name of the image in the window.
     """
@@ -104,7 +110,7 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 
 
 class Forward:
-    """Applies stacks to one image after another. The weights of each layer are converted to the stack's dtype once.
+    """Applies stacks to one image after another. The weights of each layer are converted to the stack's type only once.
 
     The computation uses no BLAS, so that it need not wait for matrix products of another thread. Four layers of 784
     features take about half a millisecond.

@@ -1,4 +1,4 @@
-"""Detect images that differ so much from all training images that a prediction means little."""
+"""Detect images that differ so much from all training images that their predicted class is not reliable."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class Likeness:
         self.limit = float(np.quantile(leverages / (1.0 - leverages), _QUANTILE))
 
     def leverage(self, image: NDArray[Any]) -> float:
-        """Return the leverage of an image of shape (d,) without using BLAS. 784 features take less than 1 ms."""
+        """Return the leverage of an image of shape (d,) without BLAS. For 784 features, this takes less than 1 ms."""
         row = _with_one(image[None])[0]
         return float(np.einsum("ij,j->i", self._inverse, row) @ row)
 

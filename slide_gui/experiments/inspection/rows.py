@@ -22,26 +22,30 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
-_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # limits of the cache of fits; four layers fitted to MNIST take 40 MB
-_INTERPOLATED = "threshold", "tanh"  # with other squashing functions, weights change too fast with the noise level
-_REST_SECONDS = 0.02  # a slider is at rest after this time without a new value
-_NEAR = 2  # distance in pixels up to which `nearby_peak` searches
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four layers fitted to MNIST take 40 MB.
+
+# With other squashing functions, weights change too fast with the noise level to be interpolated.
+_INTERPOLATED = "threshold", "tanh"
+_REST_SECONDS = 0.02  # The user has stopped moving a slider if it has no new value for this time.
+_NEAR = 2  # The function `nearby_peak` searches up to this distance in pixels.
 _DROWNING = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """Weights to display until the stack with these parameters is fitted.
+    """Weights that are displayed while a stack is being fitted.
 
     Attributes
     ----------
+    parameters : StackParameters
+        Parameters of the stack.
     rows : dict of int to ndarray of shape (layers, d + 1)
-        Feature → the rows of W that reconstruct it, each with its bias at the end. The first layer's row is exact. If
-        layers can be interpolated, an interpolated row of each further layer follows.
+        Maps a feature to the rows of W that reconstruct it. The bias is the last element of each row. The row of the
+        first layer is exact. If layers can be interpolated, an interpolated row of each further layer follows.
     rms : ndarray of shape (layers, d), or None
-        `input_rms` of the interpolated layers; None if there are none.
+        Root mean square of each input feature of the interpolated layers. None if no layers are interpolated.
     layers : tuple of ApproximateLayer
-        Approximations of all layers. They may be empty.
+        Approximations of all layers. Empty if they are not computed yet.
     """
 
     parameters: StackParameters
@@ -67,19 +71,21 @@ class Explorer:
     Attributes
     ----------
     interpolation : Interpolation or None
-        Layers that `update` previews at once; set by `prepare_interpolation`.
+        Layers at several noise levels, from which `update` interpolates previews. The method `prepare_interpolation`
+        computes them.
     """
 
     def __init__(self, rows: NDArray[Any], image_shape: tuple[int, ...] | None = None) -> None:
         self._rows, self._image_shape = rows, image_shape or ()
-        # The oldest fit is first. Other threads may read the tuple, because it is only ever replaced as a whole.
+        # The tuple contains the oldest fit first. Other threads may read it, because it is always replaced as a whole.
         self._fits: tuple[Fit, ...] = ()
-        self._scatters: dict[str, InputScatter] = {}  # dtype in which products are summed → scatter
-        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # dtype of the scatter → noise path
-        self._problems: dict[tuple[str, float, bool], str] = {}  # threshold and related parameters → warning
-        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}  # dtype of the scatter → approximation
+        # Scatters, noise paths and approximations are stored under the name of the type in which products are summed.
+        self._scatters: dict[str, InputScatter] = {}
+        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}
+        self._problems: dict[tuple[str, float, bool], str] = {}  # Maps the threshold and other parameters to a warning.
+        self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}
         self.interpolation: Interpolation | None = None
-        # The latest approximate layers. Empty after each fit.
+        # The latest approximate layers. The tuple is emptied after each fit.
         self._approximated: tuple[ApproximateLayer, ...] = ()
 
     def update(
@@ -93,10 +99,12 @@ class Explorer:
         """Fit a stack, after previewing rows of its first layer and approximate weights of all layers.
 
         After `prepare_interpolation`, rows of all layers are previewed at once. All interpolated weights follow as soon
-        as the slider rests, because drawing them is slow.
+        as the user stops moving the slider, because drawing them is slow.
 
         Parameters
         ----------
+        parameters : StackParameters
+            Parameters of the stack to fit.
         features : tuple of int
             Features whose rows of W are previewed. There is no preview before the first fit.
         settle : float
@@ -132,14 +140,14 @@ class Explorer:
             self._scatters[parameters.sums] = scatter
         shape, part = self._image_shape, progress.part(share, 1.0)
         if len(self._rows) <= MOST_ROWS and any(layer.parameters == parameters for layer in self._approximated):
-            # The layers shown are approximated or interpolated; painting each exact layer would delay the next ones.
+            # The window already shows approximate layers. Painting each exact layer would delay the next layers.
             part = MonotonicProgress(part).pulse
         stack = fit_stack(self._rows, parameters, scatter=scatter, image_shape=shape, progress=part)
         self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers if possible, otherwise approximate ones, or () if neither can be computed."""
+        """Return interpolated layers if possible, otherwise approximate layers, or () if neither can be computed."""
         layers = () if self.interpolation is None else self.interpolation.layers(parameters)
         if not layers and parameters.noise >= LEAST_NOISE:
             approximation = self.approximation(parameters, MonotonicProgress(progress).pulse)
@@ -172,7 +180,7 @@ class Explorer:
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
     def prepare(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> None:
-        """Compute the objects that previews need (`noise_path`, `approximation`), so that the next preview is fast."""
+        """Compute the results of `noise_path` and `approximation` in advance, so that the next preview is fast."""
         self.noise_path(parameters)
         self.approximation(parameters, progress)
 
@@ -180,9 +188,9 @@ class Explorer:
         """Compute layers at several noise levels, so that previews at all noise levels show interpolated layers.
 
         There is no interpolation before the first fit, or if the layers would need more than 256 MB, or if layers are
-        fitted on T(h). With the threshold function, such layers change abruptly: on MNIST, the median error of a row
-        in the fourth layer would be 26 % of its norm instead of 3 %. There is also none for the sigmoid and the
-        identity. On generated Rectangles at noise 0.8, their errors would be 2700 % and 18 % instead of 2 %.
+        fitted on T(h). With the threshold function, such layers change abruptly. On MNIST, the median error of a row in
+        the fourth layer would be 26 % of its norm instead of 3 %. There is also no interpolation for the sigmoid and
+        the identity. On generated Rectangles at noise 0.8, the errors would be 2700 % and 18 % instead of 2 %.
         """
         approximation, d = self.approximation(parameters, progress), self._rows.shape[1]
         n_bytes = 4 * Interpolation.LEVELS * parameters.depth * d * (d + 1)
@@ -196,7 +204,7 @@ class Explorer:
             self.interpolation.compute(progress)
 
     def interpolates(self, parameters: StackParameters) -> bool:
-        """Return True if `prepare_interpolation` has nothing left to compute for these parameters."""
+        """Return True if `prepare_interpolation` has already computed all layers for these parameters."""
         known = self.interpolation
         return known is not None and known.is_complete and known.serves(parameters)
 
@@ -247,7 +255,7 @@ class WeightRows:
     dataset, fingerprint : str
         Name of the data set and SHA-256 of its contents.
     image_shape : tuple of (rows, columns), or None
-        None for features that are not pixels.
+        Shape of the images. None for features that are not pixels.
     generated : bool
         True if the data are generated.
     parameters : StackParameters
@@ -338,7 +346,7 @@ def rows_by_noise(
     ValueError
         If a parameter is out of range, the rows cannot be fitted, or a pixel does not exist.
     """
-    # Imported only here, because the module also imports the SVM, which the rest of this file does not need.
+    # This import is slow, because it also imports the SVM. The rest of this file does not need it.
     from slide_gui.experiments.files.model_file import FittedModel
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []
@@ -349,7 +357,7 @@ def rows_by_noise(
 
 
 def _wait(end: float, progress: Progress) -> None:
-    """Wait until the time `end`, unless a newer request cancels this one."""
+    """Wait until the time `end`. The progress object can cancel the wait."""
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, 0.005))
         progress.report(0.0)
@@ -376,17 +384,17 @@ def typical_peak(largest: NDArray[np.floating]) -> float:
 
     `largest` contains the largest absolute weight of each row, or of each column, of a weight matrix.
     """
-    lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma, which slows down the start
+    lit = np.sort(largest[largest > 0])  # The function np.median is slow at first use, because it imports numpy.ma.
     return float(lit[(len(lit) - 1) // 2] + lit[len(lit) // 2]) / 2 if lit.size else 1.0
 
 
 def drowns(layer: Layer) -> bool:
     """Return True if a few weights of a layer are so large that all others would be invisible in a picture.
 
-    This is the case if the largest absolute weight of an input pixel exceeds ten times the median of the largest
-    absolute weights of all input pixels. The median leaves out pixels whose weights are all 0. If all pixels are lit
-    equally often, the largest ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it
-    is 26 in the first layer at noise 0.3 and more than 1000 in higher layers.
+    For this test, the largest absolute weight of each input pixel is determined. The maximum of these weights must
+    exceed ten times their median. The median leaves out pixels whose weights are all 0. If all pixels are lit equally
+    often, the ratio is 1 to 3 at usual noise levels. MNIST has a ring of rarely lit pixels. Its ratio is 26 in the
+    first layer at noise 0.3, and more than 1000 in higher layers.
     """
     largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
     return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)
@@ -405,7 +413,8 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
     pixel : int
         The reconstructed feature.
     image_shape : tuple of (rows, columns), or None
-        None for features that are not pixels. They have no positions, so the largest weight of the row is returned.
+        Shape of the images. None for features that are not pixels. Such features have no positions, so the largest
+        weight of the row is returned.
 
     Returns
     -------
@@ -430,7 +439,7 @@ def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k
     Parameters
     ----------
     image_shape : tuple of (rows, columns), or None
-        With None, the features are treated as one row of pixels.
+        Shape of the images. With None, the features are treated as one row of pixels.
     mean_image : array_like with d values
         Mean of the training rows.
     k : int
