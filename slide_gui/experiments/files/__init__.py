@@ -1,1 +1,1 @@
-"""Sessions, model files, data sources and the provenance of figures."""
+"""Read and write sessions, model files, data sources and the provenance of figures."""

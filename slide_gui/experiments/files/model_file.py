@@ -1,4 +1,4 @@
-"""Fitted models: fit them on a data set, and save them as an .npz of plain arrays with a JSON manifest."""
+"""Fit models on a data set, and save them as .npz files, which contain plain arrays and a JSON manifest."""
 
 import json
 import os
@@ -46,13 +46,13 @@ class FittedModel:
     dataset : str
         Name of the data set.
     fingerprint : str
-        SHA-256 (hex) of the data, as `Dataset.fingerprint`.
+        SHA-256 (hex) of the data, as in `Dataset.fingerprint`.
     image_shape : tuple of (rows, columns), or None
-        None for features that are not pixels.
+        Shape of the images. None for features that are not pixels.
     generated : bool
         True if the data are generated.
     seconds : float
-        Wall-clock time of the fit.
+        Duration of the fit in seconds.
     version : str
         Version of slide-gui that fitted the model.
     feature_names : tuple of str
@@ -97,7 +97,7 @@ class FittedModel:
         return cls(stack, *described, seconds, __version__, names, label, scaling)
 
     def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
-        """Convert a row of a table from the scale of `dataset` to the scale of the model. Images stay unchanged."""
+        """Convert a row of a table from the scale of `dataset` to the scale of the model. Images are not changed."""
         if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
             return row
         before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))
@@ -106,7 +106,7 @@ class FittedModel:
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the predicted class code of each row, and the smallest margin of this class over any other class.
+        """Return the code of the predicted class of each row, and the smallest margin of this class over another class.
 
         The predicted class wins the most pairwise comparisons. If it loses at least one comparison, its smallest margin
         is negative.
@@ -123,7 +123,7 @@ class FittedModel:
 
 
 def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> FittedModel:
-    """Fit a stack on the training rows of a data set, without labels.
+    """Fit a stack on the training rows of a data set. Labels are not used.
 
     Parameters
     ----------
@@ -150,9 +150,9 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     Raises
     ------
     DataError, ValueError
-        If the data differ from the data of the result, or if the method is not an SVM on all layers of a stack.
+        If the data are not those of the result, or the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # Imported only when needed, because this import is slow.
+    from slide_gui.experiments.runs.run import restore  # This import is slow, so it is done only when needed.
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
@@ -170,18 +170,18 @@ FORMAT_VERSION = 2
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
-_MANIFEST_BYTES = 1 << 24  # largest size of a manifest, enough for the names of 100 000 features
+_MANIFEST_BYTES = 1 << 24  # Largest size of a manifest, in bytes. This is enough for the names of 100 000 features.
 _LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit, train or try"
 
 
 def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
-    """Write a model to one .npz file, atomically through a temporary file.
+    """Write a model to one .npz file. A temporary file is written first, so the .npz file is never incomplete.
 
     Parameters
     ----------
     path : path-like
-        Any file name, usually ending in ``.npz``.
+        Path of the file. It usually ends in ``.npz``.
     model : FittedModel
         The model. The scatter matrices of its layers are not saved.
 
@@ -218,7 +218,7 @@ def _document(model: FittedModel) -> dict[str, Any]:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file is an archive with a manifest, as model files are, and not an .npz file of data.
+    """Return True if a file is a model file, which contains a manifest. An .npz file of data contains no manifest.
 
     The arrays in the file are not read.
     """
@@ -230,7 +230,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 def load_model(path: str | os.PathLike[str]) -> FittedModel:
     """Read a model that `save_model` wrote.
 
-    Sizes, names, shapes and types are checked before memory is allocated. Nothing is unpickled.
+    Sizes, names, shapes and types are checked before memory is allocated. No pickled objects are read.
 
     Raises
     ------
@@ -246,9 +246,9 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
     except FileNotFoundError:
         raise DataError("this file does not exist; check the name", place) from None
     except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error})", place) from None
+        raise DataError(f"this file cannot be read ({error.strerror or error})", place) from None
     except BROKEN as error:
-        raise DataError(f"is damaged or not an .npz model ({error}); {_REMEDY}", place) from None
+        raise DataError(f"this file is damaged or not an .npz model ({error}); {_REMEDY}", place) from None
 
 
 def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
@@ -263,10 +263,10 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
     """
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"its format is not {FORMAT!r}")
+        raise ValueError(f"the format of the file is not {FORMAT!r}")
     version = document.get("format_version")
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
-        problem = f"its format version is {str(version)[:20]}, but this program reads at most {FORMAT_VERSION}"
+        problem = f"the format version is {str(version)[:20]}, but this program reads at most {FORMAT_VERSION}"
         raise ValueError(f"{problem}; update slide-gui if a newer version wrote the file")
 
     def read(kind: type[T], **given: Any) -> T:
@@ -284,7 +284,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "seconds": (model.seconds >= 0, "0 or more"),
         "fingerprint": (re.fullmatch("[0-9a-f]{64}", model.fingerprint), "64 hexadecimal digits"),
         "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
-        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} numbers, none negative"),
+        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} numbers of 0 or more"),
         "feature_names": (len(model.feature_names) in (0, d), f"{d} strings"),
         "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
         "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
@@ -302,7 +302,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
     members = {info.filename.removesuffix(".npy"): info for info in infos}
     if _MANIFEST not in members:
-        raise DataError(f"is an archive without a manifest, not a slide-gui model; {_REMEDY}", place)
+        raise DataError(f"this archive has no manifest, so it is not a slide-gui model; {_REMEDY}", place)
     _check_sizes(archive.infolist(), file_size, place)
     if members[_MANIFEST].file_size > _MANIFEST_BYTES:
         raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
@@ -318,12 +318,12 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     if k:
         shapes |= zip(_OF_SVM, ((None,), (width,), (None, width), (n_pairs, None), (n_pairs,)), strict=True)
     if sorted(info.filename for info in archive.infolist()) != sorted(f"{name}.npy" for name in (_MANIFEST, *shapes)):
-        raise DataError(f"does not contain exactly the arrays that its manifest describes; {_REMEDY}", place)
+        raise DataError(f"this file does not contain exactly the arrays that its manifest describes; {_REMEDY}", place)
     arrays = {name: _member(archive, name, shape, place) for name, shape in shapes.items()}
     layers = tuple(Layer(arrays[f"weights_{layer}"], float(error)) for layer, error in enumerate(errors, start=1))
     scaling = arrays.get("scaling")
     if scaling is not None and not (scaling[1] > 0).all():
-        raise DataError(f"scaling has a divisor that is not positive; {_REMEDY}", place)
+        raise DataError(f"the scaling has a divisor that is not positive; {_REMEDY}", place)
     model = replace(model, stack=replace(model.stack, layers=layers), scaling=scaling)
     return replace(model, svm=_svm_of(arrays, width, depth, place)) if k else model
 
@@ -332,10 +332,10 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
     """Return the classifier of a model from its arrays. Its training history is empty, because it is not saved."""
     widths, centre, vectors, coefficients, biases = (arrays[name] for name in _OF_SVM)
     if len(widths) not in (1, depth + 1) or not (widths > 0).all():
-        raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
+        raise DataError(f"the widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
     if coefficients.shape[1] != len(vectors):
         raise DataError(
-            f"coefficients has {coefficients.shape[1]} columns, but there are {len(vectors)} vectors; {_REMEDY}", place
+            f"there are {coefficients.shape[1]} columns of coefficients, but {len(vectors)} vectors; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
     trained = TrainedSvm(
@@ -348,13 +348,13 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
     most = MOST_LAYERS + 2 + len(_OF_SVM)
     if len(infos) > most:
-        raise DataError(f"the archive has {len(infos)} members, expected at most {most}; {_REMEDY}", place)
+        raise DataError(f"the file contains {len(infos)} arrays, expected at most {most}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise DataError(f"{info.filename} must be neither compressed nor encrypted; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(f"its members have {claimed} bytes, but the file has {file_size}; copy the file again", place)
+        raise DataError(f"the arrays have {claimed} bytes, but the file has {file_size}; copy the file again", place)
 
 
 def _member(
@@ -377,6 +377,6 @@ def _member(
     # The window converts weights to float32 to draw them. Weights beyond the range of float32 are therefore rejected.
     drawn = name.startswith("weights")
     if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
-        numbers = "NaN, infinity or numbers beyond float32" if drawn else "NaN or infinity"
+        numbers = "NaN, infinity or numbers that are too large" if drawn else "NaN or infinity"
         raise DataError(f"{name} contains {numbers}; {_REMEDY}", place)
     return np.ascontiguousarray(array)

@@ -1,4 +1,4 @@
-"""Record the runs and data of a figure as a small JSON document from which the figure can be reproduced."""
+"""Record the runs and the data of a figure in a small JSON document, from which the figure can be reproduced."""
 
 import json
 import os
@@ -30,10 +30,14 @@ class FigureProvenance:
 
     Attributes
     ----------
+    figure : str
+        Name of the kind of figure.
+    source : DataSource
+        Source of the data.
     points : tuple of SweepPoint
-        The sweep points shown in the figure: one, or several for error curves.
+        The points of a sweep that the figure shows: one point, or several points for error curves.
     numerics : str
-        Version of the computed results (`RESULTS_VERSION`) when the figure was drawn. Empty if it is not recorded.
+        The results version (`RESULTS_VERSION`) of the program that drew the figure. Empty if it is not recorded.
     """
 
     figure: str
@@ -48,13 +52,13 @@ class FigureProvenance:
 
     @property
     def difference(self) -> str:
-        """Reason why this program may compute different numbers for the figure. Empty if there is none."""
+        """Reason why this program may compute different numbers for the figure. Empty if the numbers are the same."""
         if not self.numerics or is_current(self.numerics):
             return ""
         return f"computed by results version {self.numerics}; this program has {RESULTS_VERSION}, so numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs, each after the run whose widths it starts from."""
+        """Return the distinct runs of the figure. A run that starts from the widths of another run comes after it."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -68,7 +72,7 @@ class FigureProvenance:
         return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
-        """Compute all runs, and return for each point the result of its run.
+        """Compute all runs of the figure, and return the result for each of its points.
 
         Raises
         ------
@@ -82,7 +86,7 @@ class FigureProvenance:
         return [reuse.results[point.spec.hash] for point in self.points]
 
     def text(self) -> str:
-        """Return the provenance as the text of a JSON file, which `read` reads."""
+        """Return the provenance as the text of a JSON file. The method `read` reads such a file."""
         specs = self.runs()
         number = {spec.hash: place for place, spec in enumerate(specs)}
         near = {spec.hash: spec.neighbour and number[spec.neighbour.hash] for spec in specs}
@@ -105,12 +109,12 @@ class FigureProvenance:
         try:
             return cls._of(json.loads(content))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            raise DataError(f"is not the JSON file of a figure ({error}); export the figure again", str(path)) from None
+            raise DataError(f"this is not the JSON file of a figure ({error}); export it again", str(path)) from None
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Self:
         if document["format"] != _FORMAT:
-            raise ValueError(f"its format is {document['format']}, but this version of slide-gui reads only {_FORMAT}")
+            raise ValueError(f"the format is {document['format']}, but this version of slide-gui reads only {_FORMAT}")
         figure = checked_value(str, document["figure"], "figure")
         specs: list[RunSpec] = []
         for run_document in document["runs"]:
@@ -123,7 +127,7 @@ class FigureProvenance:
             axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
             points.append(SweepPoint(spec=spec, **axes))
         if not points:
-            raise ValueError("it contains no points")
+            raise ValueError("the file contains no points")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
             raise ValueError("the source is neither a data set of the catalogue nor files")

@@ -1,4 +1,4 @@
-"""Sessions: data, parameters, selection and page of a window, saved as a file or inside a picture."""
+"""Save and open sessions: the data, parameters, selection and page of a window, in a file or inside a picture."""
 
 import base64
 import json
@@ -30,14 +30,14 @@ _EXPECTED = "a session of slide-gui"
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected features and sample, and how the tiles are displayed.
+    """The selected features and sample, and the settings for their display as tiles.
 
     Attributes
     ----------
     pins : tuple of int
         Pinned features, in the order of pinning.
     sample : int
-        Index of the displayed training row, −1 for the mean.
+        Index of the displayed training row. The index −1 means the mean of all rows.
     levels : {"tile", "layer", "global"}
         The weights that share colour limits: all weights of one tile, of one layer, or of all layers.
     show : {"auto", "weights", "contribution"}
@@ -45,7 +45,7 @@ class Selection:
     colors : str
         Name of a diverging colour map, or "auto" for the colour map that matches the theme.
     transposed : bool
-        Show images with rows and columns exchanged.
+        True if images are shown with rows and columns exchanged.
     """
 
     pins: tuple[int, ...] = ()
@@ -63,13 +63,15 @@ class SessionRecord:
     Attributes
     ----------
     source : DataSource
-        The data. In a session file, their paths are relative to the folder of the session file. A session
-        in an exported picture contains only the names of the data files, because their paths would reveal the folders
-        of the computer.
+        The source of the data. In a session file, the paths of the data are relative to the folder of the session file.
+        A session in an exported picture contains only the names of the data files, because their paths would reveal the
+        folders of the computer.
     fingerprint : str
-        SHA-256 of the data, as `Dataset.fingerprint`. Empty if unknown.
+        SHA-256 of the data, as in `Dataset.fingerprint`. Empty if unknown.
     parameters : StackParameters
+        Parameters of the stack.
     selection : Selection
+        The selected features and sample, and the settings for their display.
     page : str
         Name of the page that the window displays.
     choices : tuple of (page, name, value)
@@ -90,15 +92,15 @@ class SessionRecord:
 
 
 class MissingData(DataError):
-    """Data files of a session were not found in any of the searched folders."""
+    """Error for a session whose data files were not found in any of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         files = ", ".join(Path(name).name for name in names)
-        super().__init__(f"needs the data {files}; locate the file, or put it into the folder of this session", place)
+        super().__init__(f"the session needs the data {files}; locate the file, or put it next to the session", place)
 
 
 def write_session(record: SessionRecord, path: Path) -> None:
-    """Write a session file atomically, with the paths of its data relative to its folder.
+    """Write a session file. The paths of the data are written relative to the folder of the file.
 
     Raises
     ------
@@ -118,7 +120,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return a session as text to embed in a picture, in characters that every picture format accepts."""
+    """Return a session as a text for embedding in a picture. Every picture format accepts its characters."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
     # An end mark is needed, because the bytes that follow in the picture file may look like base64.
@@ -126,12 +128,12 @@ def picture_text(record: SessionRecord) -> str:
 
 
 def file_content(text: str) -> bytes:
-    """Return the content of a session file, given the text that `picture_text` returned for the session."""
+    """Convert the text that `picture_text` returned for a session to the content of a session file."""
     return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
 
 
 def _content(record: SessionRecord, indent: int | None) -> bytes:
-    """Return a session as JSON in UTF-8. Bytes of file names that are not valid UTF-8 become JSON escapes."""
+    """Return a session as JSON in UTF-8. Bytes of file names that are not valid UTF-8 are written as JSON escapes."""
     text = json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
     return text.encode("utf-8", "backslashreplace")
 
@@ -139,8 +141,8 @@ def _content(record: SessionRecord, indent: int | None) -> bytes:
 def read_session(path: Path) -> SessionRecord | None:
     """Return the session in a session file, a picture or a bundle, or None if it contains no session.
 
-    A bundle is a folder with a session and a script of the same name. If a picture contains no session, but its folder
-    contains exactly one session file, as in a bundle, that file is read.
+    A bundle is a folder that contains a session file and a script with the same name. If a picture contains no session,
+    but its folder contains exactly one session file, that session file is read.
 
     Raises
     ------
@@ -159,7 +161,7 @@ def read_session(path: Path) -> SessionRecord | None:
     marked = _MARKED.search(_comment(content) if suffix == ".gif" else content)
     if marked is not None:
         if len(marked[1]) > 2 * _MOST_BYTES:
-            raise DataError("contains a session of more than 1 MiB; export the picture again", str(path))
+            raise DataError("this picture contains a session of more than 1 MiB; export it again", str(path))
         return _read(_decoded(marked[1], path), path)
     sessions = sorted(path.parent.glob(f"*{SUFFIX}"))
     return read_session(sessions[0]) if len(sessions) == 1 else None
@@ -183,33 +185,33 @@ def _decoded(letters: bytes, path: Path) -> bytes:
     try:
         return base64.b64decode(letters, validate=True)
     except ValueError:
-        raise DataError("contains an incomplete session; use the picture as it was exported", str(path)) from None
+        raise DataError("the session in this picture is incomplete; export the picture again", str(path)) from None
 
 
 def _read(content: bytes, path: Path) -> SessionRecord:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise DataError(f"is damaged, expected {_EXPECTED}; use an earlier copy", str(path)) from None
+        raise DataError(f"this file is damaged, expected {_EXPECTED}; use an earlier copy", str(path)) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise DataError("is not a session of slide-gui; open a file that was saved with Save session", str(path))
+        raise DataError("this is not a session of slide-gui; open a file that was saved with Save session", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise DataError(f"has an unknown version ({ascii(version)[:40]}); use an earlier copy", str(path))
+        raise DataError(f"the session has an unknown version ({ascii(version)[:40]}); use an earlier copy", str(path))
     if version > _VERSION:
-        raise DataError(f"has version {version}, written by a later slide-gui; update slide-gui to open it", str(path))
+        raise DataError(f"session version {version} was written by a later slide-gui; update slide-gui", str(path))
     try:
         record = from_document(SessionRecord, document.get("session"), "the session")
         source, parameters = record.source, record.parameters.checked()
         held_out = None if source.held_out is None else source.held_out.checked()
         source = replace(source, reading=source.reading.checked(), held_out=held_out)
     except ValueError as error:
-        raise DataError(f"cannot be used: {error}", str(path)) from None
+        raise DataError(f"the session cannot be used: {error}", str(path)) from None
     return replace(record, source=source, parameters=parameters)
 
 
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
-    """Return the session with the current paths of its data.
+    """Find the data files of a session, and return the session with their current paths.
 
     Each data file is first searched for at its path relative to the session file. If it does not exist there, its name
     is searched for in the folder of the session file and in `folders`.
@@ -217,7 +219,7 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
     Parameters
     ----------
     path : Path
-        The file or bundle that the session was read from. The folder that contains it is searched before `folders`.
+        The file or bundle that contains the session. The folder of the session is searched before `folders`.
     folders : iterable of Path
         Further folders to search.
 
@@ -236,7 +238,7 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
 
 
 def _place(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
-    """Return the path at which a data file of a session exists now, or None if it was not found."""
+    """Return the current path of a data file of a session, or None if the file was not found."""
     places = [name] if name.is_absolute() else [folder / name for folder in session_folders]
     places += [folder / name.name for folder in all_folders]
     return next((place for place in places if os.path.exists(place)), None)
