@@ -98,20 +98,20 @@ def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypat
 
 
 DAMAGES = {
-    "missing": ("is missing; if the store was moved, move its arrays to {}, or", lambda file: None),
+    "missing": ("this file is missing; if the store was moved, move its arrays to {}, or", lambda file: None),
     "altered": (
-        "was altered after it was written;",
+        "this file has been altered;",
         lambda file: file.write_bytes(CONTENT[:99] + bytes([CONTENT[99] ^ 1]) + CONTENT[100:]),
     ),
-    "truncated": ("was altered after it was written;", lambda file: file.write_bytes(CONTENT[:100])),
-    "of another run": ("was altered after it was written;", lambda file: file.write_bytes(pack_arrays(OTHER.arrays()))),
+    "truncated": ("this file has been altered;", lambda file: file.write_bytes(CONTENT[:100])),
+    "of another run": ("this file has been altered;", lambda file: file.write_bytes(pack_arrays(OTHER.arrays()))),
     "with other numbers": (
-        "was altered after it was written;",
+        "this file has been altered;",
         lambda file: file.write_bytes(pack_arrays(RESULT.arrays() | {"decisions": RESULT.arrays()["decisions"] * 0.5})),
     ),
-    "a pipe": ("is not a file;", lambda file: os.mkfifo(file)),
-    "a device": ("is not a file;", lambda file: file.symlink_to("/dev/zero")),
-    "a folder": ("is not a file;", lambda file: file.mkdir()),
+    "a pipe": ("this is not a file;", lambda file: os.mkfifo(file)),
+    "a device": ("this is not a file;", lambda file: file.symlink_to("/dev/zero")),
+    "a folder": ("this is not a file;", lambda file: file.mkdir()),
 }
 
 
@@ -297,14 +297,14 @@ def test_that_a_store_of_a_newer_format_and_other_files_are_refused_and_unchange
     with pytest.raises(DataError, match="another program"):
         RunStore(tmp_path / "bookmarks")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="cannot be opened"):
+    with pytest.raises(OSError, match="cannot be a run store"):
         RunStore(tmp_path / "folder")
     with pytest.raises(DataError, match="this run store does not exist"):
         RunStore(tmp_path / "absent", read_only=True)
     assert not (tmp_path / "absent").exists()
     execute(path, "PRAGMA user_version = 3")
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
-    with pytest.raises(DataError, match="format 3, but this program reads only 2; open it with the version"):
+    with pytest.raises(DataError, match="format 3, but this program reads only 2; open it with a newer"):
         RunStore(path)
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 

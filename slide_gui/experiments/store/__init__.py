@@ -1,1 +1,1 @@
-"""The store of runs: an SQLite database and a folder of arrays."""
+"""Store runs in an SQLite database and a folder of arrays."""

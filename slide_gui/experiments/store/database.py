@@ -20,9 +20,9 @@ from typing import Any
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import read_only
 
-_WAIT = 60.0  # longest time in seconds to wait until another process releases its lock
-_LARGEST = 64 << 20  # largest size of one value, in bytes
-_WORLD = {  # errors that are caused by the environment, not by a damaged file
+_WAIT = 60.0  # Longest time in seconds to wait until another process releases its lock.
+_LARGEST = 64 << 20  # Largest size in bytes of one value in the database.
+_WORLD = {  # These errors of SQLite are caused by the environment, not by a damaged file.
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -36,19 +36,19 @@ _WORLD = {  # errors that are caused by the environment, not by a damaged file
 }
 # UnicodeDecodeError is raised if an error message of SQLite quotes text that is not UTF-8.
 _FAILURES = (sqlite3.Error, UnicodeDecodeError)
-# Number of bytes that are written to test whether the disk is full: twice the size of the files that SQLite creates
-# when it opens a database.
+# Number of bytes that are written to test whether the disk is full. It is twice the size of the files that SQLite
+# creates when it opens a database.
 _PROBE = 64 << 10
 
 
 def store_files(path: Path) -> list[Path]:
-    """Return all paths of a run store: the file, SQLite's additional files, and the folder of arrays."""
-    paths = {path, Path(os.path.realpath(path))}  # if `path` is a symbolic link, also its target
+    """Return all paths of a run store: the database file, SQLite's additional files, and the folder of arrays."""
+    paths = {path, Path(os.path.realpath(path))}  # If `path` is a symbolic link, its target is included.
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
 class StoreReplaced(OSError):
-    """The database file was removed or replaced by another file while it was open."""
+    """Error if the database file was removed or replaced by another file while it was open."""
 
 
 class Database:
@@ -56,6 +56,8 @@ class Database:
 
     Parameters
     ----------
+    path : Path
+        Path of the file.
     read_only : bool
         True to open the file without changing its data. The file can then be on a read-only medium.
 
@@ -69,7 +71,7 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._closing = ExitStack()  # removes the copy of a store that is open for reading only
+        self._closing = ExitStack()  # This object removes the copy of a store that is open for reading only.
         self._proved = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
@@ -79,13 +81,13 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Close the file."""
-        with suppress(*_FAILURES):  # closing a damaged file can raise an error, but the file is closed anyway
+        """Close the connection to the file."""
+        with suppress(*_FAILURES):  # Closing a damaged file can raise an error, but the file is closed anyway.
             self._db.close()
         self._closing.close()
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a query.
+        """Execute an SQL query and return all rows of its result.
 
         Raises
         ------
@@ -135,7 +137,7 @@ class Database:
             self._db.execute("BEGIN IMMEDIATE")
             self._check_identity()
             if not self._proved:
-                damage = self.damage()  # with a damaged index, a statement could change the wrong row
+                damage = self.damage()  # If an index is damaged, a statement could change the wrong row.
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
@@ -151,11 +153,11 @@ class Database:
             raise
 
     def write(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Execute a statement within `writing` and return the number of changed rows."""
+        """Execute an SQL statement, for which `writing` must hold the lock. Return the number of changed rows."""
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
-        """Switch to a write-ahead log, so that other processes can read during a write. Make every commit durable."""
+        """Let SQLite use a write-ahead log, so that other processes can read during a write. Make commits durable."""
         # SQLite itself does not wait while another process is switching to a write-ahead log.
         until = time.monotonic() + _WAIT
         while True:
@@ -168,11 +170,11 @@ class Database:
                     raise self._failure(error, "written to") from None
                 time.sleep(0.02)
 
-    # Opening and failures
+    # Methods that open the file and report failures
 
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
-            raise OSError(None, "is not a file, so it cannot be opened as a run store; name a file", str(self.path))
+            raise OSError(None, "this is not a file, so it cannot be a run store; name a file", str(self.path))
         # The file is opened here only if it is new. POSIX locks belong to the process, not to the file descriptor.
         # Opening and closing an existing file would therefore drop the locks of other connections of this process to
         # the file.
@@ -188,7 +190,7 @@ class Database:
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # Permissions do not reveal every reason why a file cannot be opened for writing.
+            except OSError:  # A file can be impossible to open for writing even if its permissions allow it.
                 pass
         # Without write access, SQLite cannot create the index of the write-ahead log next to the file. A file without
         # a log is therefore declared immutable. A file with a log is copied, and the copy is read.
@@ -216,22 +218,22 @@ class Database:
                 db.close()
             if _code(error) == sqlite3.SQLITE_NOTADB:
                 raise DataError(
-                    "is not a run store, or its beginning is damaged; give another name, or restore a copy",
+                    "this is not a run store, or its beginning is damaged; give another name, or restore a copy",
                     str(self.path),
                 ) from None
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Raise StoreReplaced if the file is no longer at its path. SQLite would write, but the rows would be lost."""
+        """Raise StoreReplaced if the file is no longer at its path, because new rows in it would be lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Return the exception that describes an error of SQLite to the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # the error is in this program's use of SQLite; the file is intact
+            raise error  # Such an error is a mistake of this program, and the file is intact.
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
-            return self._damaged("its header requires a newer format than SQLite can write", checked_by(self.path))
+            return self._damaged("the file header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:
             forbidden = read_only(self.path) or ("" if os.access(self.path, os.W_OK) else "the file is read-only")
             reason = f"{forbidden}; name another store" if forbidden else _full_disk(self.path.parent) or str(error)
@@ -239,7 +241,7 @@ class Database:
         return self._damaged(str(error), "restore a copy" if done == "opened" else checked_by(self.path))
 
     def _damaged(self, what: str, remedy: str) -> DataError:
-        return DataError(f"is damaged ({what}); {remedy}", str(self.path))
+        return DataError(f"the store is damaged ({what}); {remedy}", str(self.path))
 
 
 def checked_by(path: Path) -> str:

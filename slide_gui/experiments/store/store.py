@@ -1,9 +1,10 @@
-"""Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
+"""Store all runs in an SQLite file and a folder of arrays, which are consistent after a crash at any moment.
 
-A run is one row, whose key is the hash of its spec and results version, and one .npz file of arrays. Runs of older
-results versions are kept, but not reused. The .npz is written under a temporary name, synchronised and renamed. After
-this, the row is committed with one SHA-256 of its JSON document and its arrays. The write lock is held while the .npz
-is written and until the commit. Nothing is overwritten: if a run is computed again, its arrays go to a new .npz file.
+The store contains each run as one row of a table and one .npz file of arrays. The key of the row is the hash of the
+specification and the results version. Runs of older results versions are kept, but not reused. The .npz file is written
+under a temporary name, synchronised and renamed. After this, the row is committed with one SHA-256 of its JSON document
+and its arrays. The write lock is held while the .npz file is written and until the commit. Nothing is overwritten: if a
+run is computed again, its arrays are written to a new .npz file.
 Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
 """
 
@@ -38,13 +39,13 @@ if TYPE_CHECKING:
     from slide_gui.experiments.runs.fitting import Reuse
 
 FORMAT = 2
-"""Version of the tables, stored as SQLite's user_version."""
+"""Version of the file format. The database contains it as SQLite's user_version."""
 
-_APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
+_APPLICATION = 0x534C4944  # The letters "SLID". The database contains this number as SQLite's application_id.
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
-# Columns that only earlier versions use. Their values follow from other columns.
+# Columns that only earlier versions of the program use. Their values follow from other columns.
 _DROPPED = ("half",)
-# Possible results versions of a run that does not record its version, newest first.
+# A run that does not record its results version has one of these versions. The newest version comes first.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
@@ -65,7 +66,7 @@ CREATE TABLE runs (
 
 
 class DamagedRun(DataError):
-    """A damaged run of a store. Other runs may be intact."""
+    """Error for a damaged run of a store. Other runs of the store may be intact."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class StoreReport:
     n_runs : int
         Number of rows of the table, including deleted runs.
     faults : dict of str to str
-        Hash of a damaged run, or its row number if the hash is unreadable → description of the fault.
+        Maps the hash of each damaged run to the description of its fault. If the hash is unreadable, the number of the
+        row replaces it.
     damage : tuple of str
         Faults that SQLite finds in the file itself.
     whole : tuple of int
@@ -91,7 +93,7 @@ class StoreReport:
 
 
 class RunStore(AbstractContextManager["RunStore"]):
-    """An open store of runs. A missing store is created.
+    """An open store of runs. If the store does not exist, it is created.
 
     Each object belongs to one thread. Several threads or processes can open the same file, each with its own object.
 
@@ -100,7 +102,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     path : path-like
         The SQLite file, or a symbolic link to it. The folder of arrays has the file's name and the suffix ``.arrays``.
     read_only : bool
-        True to create and write nothing, so that the store can be on a read-only medium.
+        True to open the store without changing it. The store can then be on a read-only medium.
 
     Raises
     ------
@@ -131,7 +133,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the store."""
         self._db.close()
 
     def __exit__(self, *_error: object) -> None:
@@ -143,7 +145,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return bool(self._db.rows("SELECT 1 FROM runs WHERE hash = ?", (spec_hash,)))
 
     def runs(self, *, deleted: bool = False) -> list[StoredRun]:
-        """Return the table of runs, oldest first. Deleted runs are included if `deleted` is True.
+        """Return all rows of the table of runs, oldest first. Deleted runs are included if `deleted` is True.
 
         Raises
         ------
@@ -160,7 +162,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
 
     def stored(self, spec_hash: str) -> StoredRun:
-        """Return one row of the table, even if the run is deleted.
+        """Return the row of a run in the table, even if the run is deleted.
 
         Raises
         ------
@@ -197,7 +199,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def check(self) -> StoreReport:
-        """Check the file and every run in it, row by row, even if other rows are damaged."""
+        """Check the file and every run in it. Damaged rows do not prevent the check of other rows."""
         damage = self._db.damage()
         faults: dict[str, str] = {}
         whole = []
@@ -207,7 +209,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             try:
                 row = self._row("rowid = ?", number)
                 if row is None:
-                    raise DamagedRun(f"row {number} is in an index, but not in the table; {_REMEDY}", str(self.path))
+                    raise DamagedRun(f"row {number} is in the index, but not in the table; {_REMEDY}", str(self.path))
                 name = row["hash"] if isinstance(row["hash"], str) else name
                 result = self._result(row)
                 whole.append(number)
@@ -237,7 +239,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         """
         target = Path(path)
         if target.exists() or _array_folder(target).exists():
-            raise FileExistsError(None, "exists; give the name of a new store", str(target))
+            raise FileExistsError(None, "this path exists; give the name of a new store", str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
             for number in numbers:
@@ -286,12 +288,12 @@ class RunStore(AbstractContextManager["RunStore"]):
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # the arrays may have been removed with the store
+                    with suppress(DataError, KeyError):  # The arrays may have been removed with the store.
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())
         except (OSError, StopIteration, DataError):
-            return "the runs computed since it was opened could not be saved elsewhere"
+            return "the runs computed since the store was opened could not be saved elsewhere"
         return f"{counted(n, 'run')} computed since it was opened {'was' if n == 1 else 'were'} saved to {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
@@ -320,8 +322,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
         """Mark runs as deleted, or remove the mark with `undo`. Return the hashes of the runs that this call changed.
 
-        The table does not show deleted runs, but their data stay in the store, so that a sweep can reuse them. To undo
-        a deletion, pass the hashes that this method returned for it. They exclude runs that were already deleted.
+        Deleted runs are not shown in the table, but their data stay in the store, so that a sweep can reuse them. To
+        undo a deletion, pass the hashes that this method returned for it. They exclude runs that were already deleted.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
@@ -332,6 +334,8 @@ class RunStore(AbstractContextManager["RunStore"]):
 
         Parameters
         ----------
+        spec_hash : str
+            Hash of the run.
         tags : sequence of str
             New tags, as `tags_of` returns them.
         seen : sequence of str, optional
@@ -347,7 +351,7 @@ class RunStore(AbstractContextManager["RunStore"]):
                     tags = [*left, *(tag for tag in tags if tag not in seen and tag not in left)]
             self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
-    # Kind of file
+    # Methods that check the kind of the file
 
     def _check_kind(self, read_only: bool) -> None:
         """Raise DataError if the file is not a store, or contains more than plain tables and indexes."""
@@ -359,25 +363,25 @@ class RunStore(AbstractContextManager["RunStore"]):
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         # SQLite would treat a file of one byte as an empty database and overwrite the byte.
         if not schema and self.path.exists() and self.path.stat().st_size == 1:
-            raise DataError("is not a run store; give another name", str(self.path))
+            raise DataError("this is not a run store; give another name", str(self.path))
         if not schema and not read_only and not has_arrays:
             return
         if not schema:
-            message = "is empty, so it is not a run store; restore a copy"
+            message = "this file is empty, so it is not a run store; restore a copy"
             if has_arrays:
-                message += f", or move its folder of arrays away ({self.folder})"
+                message = f"{message}, or move its folder of arrays away ({self.folder})"
             raise DataError(message, str(self.path))
         if application != _APPLICATION:
-            raise DataError("is a database of another program; give another name", str(self.path))
+            raise DataError("this is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                f"has format {version}, but this program reads only {FORMAT}; open it with the version that wrote it",
+                f"the store has format {version}, but this program reads only {FORMAT}; open it with a newer slide-gui",
                 str(self.path),
             )
         virtual = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
         plain = all(kind in ("table", "index") and not virtual.match(str(sql)) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
-            raise DataError("is not a plain table of runs; restore a copy", str(self.path))
+            raise DataError("this is not a plain table of runs; restore a copy", str(self.path))
 
     def _prepare(self) -> None:
         self._db.keep_write_ahead_log()
@@ -401,11 +405,11 @@ class RunStore(AbstractContextManager["RunStore"]):
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
             missing = sorted(needed - columns)[0]
-            raise DataError(f"is damaged (its table has no column {missing}); restore a copy", str(self.path))
+            raise DataError(f"the store is damaged (it has no column {missing}); restore a copy", str(self.path))
         return columns
 
     def _add_columns(self) -> None:
-        """Add the columns that the store of an earlier version lacks. The earlier version can still use it."""
+        """Add the columns that the store of an earlier version lacks. The earlier version can still use the store."""
         with self._db.writing():
             before = self._check_columns(whole=False)
             for column in _ADDED:
@@ -461,7 +465,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
         if any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
-            raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
+            raise DamagedRun(f"this file does not agree with its row in the table; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
         """Return the result in a row and its array file, after checking the SHA-256 of both."""
@@ -473,7 +477,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         place = str(file)
         content = _content(file)
         if _sha256(content, document) != recorded:
-            raise DamagedRun(f"was altered after it was written; {_REMEDY}", place)
+            raise DamagedRun(f"this file has been altered; {_REMEDY}", place)
         try:
             result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
             result.spec.checked()
@@ -484,7 +488,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             return result
         except (ValueError, RecursionError) as error:
             reason = str(error).removeprefix(f"{place}: ")
-            raise DamagedRun(f"is damaged ({reason}); {_REMEDY}", place) from None
+            raise DamagedRun(f"this file is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
         """Map the number of each row in the table or an index to the hash of its run, or to "" if it is unreadable.
@@ -531,8 +535,9 @@ def get_or_run(
     """Return the result of a run from the store, or compute it in this process and store it.
 
     If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
-    these are loaded or computed first. A deleted result is restored, and a damaged result is computed again. A stored
-    result gets the name and the source of the given data, because their file may have been renamed since the run.
+    the other runs are loaded or computed first. A deleted result is restored, and a damaged result is computed again.
+    A stored result gets the name and the source of the given data, because their file may have been renamed since the
+    run.
 
     Parameters
     ----------
@@ -552,7 +557,7 @@ def get_or_run(
     Cancelled
         If `progress` cancels the computation.
     """
-    from slide_gui.experiments.runs.fitting import Reuse  # a slow import, not needed for reading a store
+    from slide_gui.experiments.runs.fitting import Reuse  # This import is slow, and reading a store does not need it.
     from slide_gui.experiments.runs.run import RunProgress, run
 
     if store is not None:
@@ -569,7 +574,7 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash of a results version and of the spec in the JSON document of a row."""
+    """Return the hash of the spec in the JSON document of a row, together with a results version."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
@@ -578,7 +583,7 @@ def _array_folder(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder to the disk, so that a rename in it is durable. Windows does not support this."""
+    """Flush a folder to the disk, so that a renamed file in it survives a crash. Windows does not support this."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -600,15 +605,15 @@ def _content(file: Path) -> bytes:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise DamagedRun(f"is not a file; {_REMEDY}", str(file))
+            raise DamagedRun(f"this is not a file; {_REMEDY}", str(file))
         if status.st_size > memory_limit():
-            raise DamagedRun(f"has {status.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
+            raise DamagedRun(f"this file has {status.st_size} bytes, too many for a run; {_REMEDY}", str(file))
         return file.read_bytes()
     except FileNotFoundError:
         remedy = f"if the store was moved, move its arrays to {file.parent}, or {_REMEDY}"
-        raise DamagedRun(f"is missing; {remedy}", str(file)) from None
+        raise DamagedRun(f"this file is missing; {remedy}", str(file)) from None
     except OSError as error:
-        raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
+        raise DamagedRun(f"this file cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
 
 
 def _sha256(content: bytes, document: str) -> str:

@@ -1,4 +1,4 @@
-"""Columns of the table of runs, each defined once, and the parameters that runs on one error curve have in common.
+"""Define the columns of the table of runs, and the parameters that all runs on one error curve have in common.
 
 The fields of `StoredRun` define the columns of the SQL table and of the CSV file. They also define how the value of
 each column is read from a result. `SHOWN` defines the columns of the table in the window and on the command line. To
@@ -27,7 +27,7 @@ from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS, RunSpec
 from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, counted, dataset_title, fixed, level, number, unmarked
 
-_END = 253402300800.0  # the year 10000, in seconds since 1970
+_END = 253402300800.0  # The beginning of the year 10000, in seconds since 1970.
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Setting:
     Attributes
     ----------
     spec : RunSpec
-        Spec from `RunSpec.checked`, without data and with default noise, depth, split and seed.
+        Spec as returned by `RunSpec.checked`. It has no data, and its noise, depth, split and seed are the defaults.
     warm : bool
         True if the learning of widths started from the widths of a run at another noise level. The starting point
         does not change the objective that the learning minimises.
@@ -48,7 +48,7 @@ class Setting:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Setting:
-        """Return the setting of a run: its spec without the values that can differ between runs on one curve."""
+        """Return the setting of a run, which is its spec without the values that differ between runs on one curve."""
         usual = StackParameters()
         stack = replace(spec.stack, noise=usual.noise, depth=usual.depth if spec.stack.depth else 0)
         svm = replace(spec.svm, groups=None, seed=0, near=None)
@@ -68,7 +68,7 @@ class Setting:
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
     def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
-        """Return the spec of a run on the data of `base`, with this setting and the given noise, depth, split, seed."""
+        """Return the spec of a run with this setting and the data of `base`, given its noise, depth, split and seed."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
         places = {name: getattr(base, name) for name in ("fingerprint", "source", "held_out")}
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
@@ -155,7 +155,7 @@ def _parsed(text: str) -> Setting | None:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document(_merged(RunSpec("").document(), different))
-        spec.checked()  # raises ValueError if the text has values that only another version of the program accepts
+        spec.checked()  # This raises ValueError if only another version of the program accepts the values of the text.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -189,17 +189,17 @@ class StoredRun:
     generated : bool
         True if the data were made by a seeded generator, False if they were read from files.
     method, noise, depth, split, seed, training, evaluate
-        As in `RunSpec`.
+        Parameters of the run, as in `RunSpec`.
     error : float
-        Error on the evaluated rows.
+        Error on the evaluated rows, as a fraction.
     n_test : int
         Number of evaluated rows.
     validation_error : float or None
-        Error on the validation rows of the split.
+        Error on the validation rows of the split. None if there are no validation rows.
     seconds : float
-        Duration of the run.
+        Duration of the run in seconds.
     created : float
-        Time of the first save, in seconds since 1970.
+        Time at which the run was first saved, in seconds since 1970.
     tags : tuple of str
         The user's tags.
     deleted : bool
@@ -209,7 +209,7 @@ class StoredRun:
     n_support : int or None
         Number of support vectors. None if the run has no SVM, or the number is unknown.
     numerics : str or None
-        Version of the computed results (`RESULTS_VERSION`). None if unknown.
+        The results version (`RESULTS_VERSION`) of the program that computed the run. None if unknown.
     chosen_by : str or None
         Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
         were learned, None if unknown.
@@ -222,13 +222,13 @@ class StoredRun:
     n_train : int or None
         Number of training rows. None if unknown.
     features : float or None
-        Seconds of feature generation, as in `Timings`.
+        Duration of feature generation in seconds, as in `Timings`. None if unknown.
     validation_loss : float or None
-        Mean hinge loss on the validation rows, as in `RunResult`.
+        Mean hinge loss on the validation rows, as in `RunResult`. None if unknown.
     best_epoch : int or None
         Epoch of fine-tuning whose parameters are used. None without fine-tuning, or if unknown.
     is_shipped : bool
-        True for a run that came with the program. This is not a column.
+        True for a run that came with the program. The table has no column for this value.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -265,13 +265,13 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Return the row of a result. The arguments after `result` are values that the result does not contain."""
+        """Return the row for a result. The arguments after `result` are values that the result does not contain."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Return the values of a row of the SQL table. Missing columns are None, and unknown columns are ignored.
+        """Create an object from a row of the SQL table. Missing values are None, and unknown columns are ignored.
 
         Raises
         ------
@@ -352,7 +352,7 @@ class StoredRun:
 
     @property
     def date(self) -> str:
-        """Time of the first save, in local time."""
+        """Local time at which the run was first saved."""
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.created))
 
     @property
@@ -360,7 +360,7 @@ class StoredRun:
         """Reason why the run is not reused for new requests. Empty if it is reused."""
         if self.is_current:
             return ""
-        return f"Computed with results version {self.numerics or 'unknown'}: not reused for new requests"
+        return f"Computed with results version {self.numerics or 'unknown'}, so the run is not reused for new requests"
 
     @property
     def widths(self) -> str:
@@ -462,10 +462,10 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "HeldOut": ("TEXT", (str,)),  # a JSON object
 }
 COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
-"""Columns of the SQL table, `hash` first."""
+"""The columns of the SQL table. The first column is `hash`."""
 
 READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
-"""Columns that are printed and exported: all except binary ones."""
+"""Names of the columns that are printed and exported, which are all columns except binary ones."""
 
 _REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
 _FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")
@@ -483,7 +483,7 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
 SHOWN = (
     TextColumn("Date", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
-        "Data", "Data set (gen. means generated data)", lambda r: r.data.lower(),
+        "Data", "Name of the data set (“gen.” means generated data)", lambda r: r.data.lower(),
         lambda r: f"{r.data} gen." if r.generated else r.data,
     ),
     TextColumn("Method", "Representation and classifier", lambda r: r.method_name.lower(), lambda r: r.method_name),
@@ -494,8 +494,8 @@ SHOWN = (
     TextColumn("Depth", "Number of layers", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("Number of the split, with 80 % of the rows for training; without a number, all rows were used. "
-            "25 % or fold: how the test set was held out. val.: evaluated on the remaining 20 % of rows."),
+        ("Number of the split, which uses 80 % of the rows for training. Without a number, all rows were used. “25 %” "
+            "or “fold” shows how the test set was held out. “val.” means evaluated on the other 20 % of the rows."),
         lambda r: (r.training, r.split, r.split_name), lambda r: r.split_name,
     ),
     TextColumn("Seed", "Seed of random choices in the run", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
@@ -518,4 +518,4 @@ SHOWN = (
     ),
     TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: ", ".join(r.tags).lower(), lambda r: ", ".join(r.tags)),
 )  # fmt: skip
-"""The columns of the displayed table. The user can edit the last one."""
+"""The columns of the table that displays the runs. The user can edit the last column, which contains the tags."""
