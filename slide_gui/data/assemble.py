@@ -78,7 +78,10 @@ def assemble(
             raise DataError(f"{problem}; open files with the same features", test.place)
     check_memory(sum(4 * part.rows.size for part in sets), train.place)
     scaled = _is_scaled(train, reading)
-    scale = _ranges(train) if scaled else _pixel_scale(sets, reading)
+    scale = _ranges(train.rows) if scaled else _pixel_scale(sets, reading)
+    unscaled = train.rows if scaled and not tests else None
+    if unscaled is not None:
+        unscaled.flags.writeable = False  # `_float32_rows` does not change read-only rows
     fraction = len(train.rows) / sum(len(part.rows) for part in sets)
     rows = _float32_rows(train, scale, progress.part(0.0, fraction))
     test_rows = np.empty((0, rows.shape[1]), np.float32)
@@ -125,6 +128,7 @@ def assemble(
         groups=train.groups,
         missing=missing,
         scaling=scaling,
+        unscaled=unscaled,
     )
 
 
@@ -189,6 +193,19 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
         raise DataError("has values far beyond those of the training set; correct them", part.place)
     _without_tiny(rows, ())
     return rows
+
+
+def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return all rows of a scaled table, scaled by the ranges of its training rows, and the scaling.
+
+    Raises
+    ------
+    DataError
+        If a scaled value exceeds the range of float32.
+    """
+    assert dataset.unscaled is not None
+    scaling = np.stack(_ranges(dataset.unscaled[training]))
+    return scaled_rows(DataPart(dataset.unscaled, None, None, dataset.name, finite=True), scaling), scaling
 
 
 def _missing_cells(
@@ -315,9 +332,9 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
         return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
 
-def _ranges(train: DataPart) -> Scale:
+def _ranges(rows: NDArray[Any]) -> Scale:
     """Return the minimum and the range of each feature. A constant feature, or one without values, has the range 1."""
-    low, high = (each.reduce(train.rows).astype(np.float64) for each in (np.fmin, np.fmax))
+    low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     with np.errstate(invalid="ignore"):  # infinite values raise an error later, in the conversion to float32
         return np.nan_to_num(low), np.where(high > low, high - low, 1.0)
 
@@ -475,12 +492,12 @@ def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
 
 
 def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
-    """Check rows, scale them and convert them to float32, in blocks. Rows of float32 are changed in place."""
+    """Check rows, scale them and convert them to float32, in blocks. Writeable float32 rows are changed in place."""
     source: NDArray[Any] = part.rows
     in_place = source.dtype == np.float32 and source.flags.c_contiguous
     if in_place and part.finite and scale == 1:
         return source
-    rows = source if in_place else np.empty(source.shape, np.float32)
+    rows = source if in_place and source.flags.writeable else np.empty(source.shape, np.float32)
     for block in _blocks(source):
         if not part.finite and np.isinf(single := _to_float32(source[block], 1)).any():
             row, column = np.argwhere(np.isinf(single))[0]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,9 @@ class Dataset:
     scaling : ndarray of shape (2, d), or None
         Offset and divisor of each feature: the scaled value is (value − offset) / divisor. None if the values of a
         table are unchanged, or if the original scale of images is unknown.
+    unscaled : ndarray of shape (n + m, d), or None
+        If each feature of a table without a separate test set was scaled to 0 … 1: the rows before scaling, of any real
+        dtype and in the order of the file. If rows are held out, the training rows alone determine `scaling`.
     """
 
     name: str
@@ -172,6 +176,7 @@ class Dataset:
     test_groups: NDArray[np.int64] | None = None
     missing: NDArray[np.bool_] | None = None
     scaling: NDArray[np.float64] | None = None
+    unscaled: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean_name(self.name))
@@ -297,10 +302,10 @@ class Dataset:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the arrays before missing cells were filled, the image shape and the groups.
 
-        If rows were held out, it is computed from the fingerprint of all rows and from `held_out`.
+        If rows were held out, it is computed by `fingerprint_as`.
         """
         if self.held_out is not None:
-            return self.held_out.fingerprint(self.whole)
+            return self.fingerprint_as(self.held_out)
         digest = hashlib.sha256(repr(self.image_shape).encode())
         for array in (*self.known_cells, self.train_labels, self.test_labels):
             if array is None:
@@ -311,6 +316,17 @@ class Dataset:
         if self.groups is not None:
             digest.update(np.ascontiguousarray(self.groups).data)
         return digest.hexdigest()
+
+    def fingerprint_as(self, held_out: HeldOut | None) -> str:
+        """Return the fingerprint of the same rows with another choice of held-out rows, or with none held out.
+
+        A divided scaled table is scaled by its training rows alone. Its fingerprint therefore differs from those in run
+        stores of versions that scaled it by all rows.
+        """
+        whole = self.whole or self.fingerprint
+        if held_out is None:
+            return whole
+        return held_out.fingerprint(whole if self.unscaled is None else f"scaled by training rows {whole}")
 
 
 def _clean_names(names: tuple[str, ...], place: str) -> tuple[str, ...]:

@@ -32,9 +32,10 @@ class ParseOptions:
     left_out : tuple of str
         For text tables: columns that are not features, given by name or by number (the first is 1).
     scaled : bool or None
-        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not allowed for pixels. By
-        default, features are scaled if a value lies outside 0 … 1, or if all values are smaller than 1e-30. The
-        threshold of the layers could not separate such small values.
+        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not allowed for pixels. If
+        rows are held out, the training set consists of the other rows. By default, features are scaled if a value in
+        the training file lies outside 0 … 1, or if all values are smaller than 1e-30. The threshold of the layers could
+        not separate such small values.
     bins : int or None
         Number of ranges into which numeric labels are divided. Each range is a class, and all ranges have about the
         same number of training rows. With 0, each number is a class, even if the numbers look like a quantity.

@@ -1,24 +1,30 @@
-"""Splits and samples are stratified and seeded; missing cells are filled by an imputer of the training rows."""
+"""Splits are stratified and seeded; the training rows alone determine how cells are filled and tables are scaled."""
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import MinMaxScaler
 
 from slide_gui import LinearImputer
 from slide_gui.core import imputation
 from slide_gui.core.svm.selection import fit_svm
+from slide_gui.data.assemble import assemble, scaled_rows
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
+from slide_gui.data.readers.parts import DataPart
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import on_every_fold
 from slide_gui.experiments.runs.splits import (
     Classes,
     can_hold_out,
@@ -363,3 +369,54 @@ def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(tmp_pat
     monkeypatch.setattr(imputation, "MOST_WORK", 1000)
     with pytest.raises(DataError, match=r"t: the missing cells form \d+ different patterns in 8 columns"):
         source.load()
+
+
+def table(rows, scaled=True):
+    """Assemble a table of rows with alternating classes."""
+    part = DataPart(np.array(rows), np.arange(len(rows)) % 2, None, "table")
+    return assemble([part], [Path("table.npy")], ParseOptions(scaled=scaled))
+
+
+CELLS = st.integers(-9, 9) | st.sampled_from([np.nan, 1e6 + 0.25, -(2.0**70)])  # large values are often held out
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+@given(
+    npst.arrays(np.float64, st.tuples(st.integers(4, 14), st.integers(1, 4)), elements=CELLS),
+    st.sampled_from([HeldOut(0.4, 3), *HeldOut(folds=3, seed=1).each]),
+)
+def test_that_a_divided_table_is_scaled_by_its_training_rows_alone(dtype, rows, held_out):
+    rows = (np.nan_to_num(rows) % 128 if dtype == np.int16 else rows).astype(dtype)
+    whole = table(rows)
+    data = divide(divide(whole, HeldOut(0.5)), held_out)
+    training = rows[data.order[: len(data.train)]]
+    assume(not np.isnan(training).all(axis=0).any())
+    expected = MinMaxScaler().fit(training.astype(np.float64)).transform(rows[data.order].astype(np.float64))
+    scaled = np.concatenate(data.known_cells)
+    np.testing.assert_allclose(scaled, expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(scaled_rows(DataPart(rows[data.order], None, None, "new"), data.scaling), scaled)
+    assert np.isfinite([*data.train, *data.test]).all()
+    back = undivided(data)
+    np.testing.assert_array_equal(back.known_cells[0], whole.train)
+    np.testing.assert_array_equal(back.scaling, whole.scaling)
+    assert replace(back).fingerprint == replace(whole).fingerprint == back.fingerprint
+
+
+def test_that_only_divided_scaled_tables_have_other_fingerprints_than_in_earlier_versions():
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    for whole, differs in ((table(rows), True), (table(rows, scaled=False), False)):
+        folds = [divide(whole, each) for each in HeldOut(folds=3).checked().each]
+        for fold, asked in zip(folds, on_every_fold(spec(folds[0]), folds[0]), strict=True):
+            assert fold.fingerprint == asked.fingerprint
+            earlier = fold.held_out.fingerprint(whole.fingerprint)
+            assert (fold.fingerprint != earlier) == differs
+            assert (divided_as(folds[0], earlier, fold.held_out).fingerprint != earlier) == differs
+            there = divided_as(folds[0], fold.fingerprint, fold.held_out)
+            np.testing.assert_array_equal(there.test, fold.test)
+
+
+def test_that_a_held_out_value_beyond_float32_after_scaling_is_refused():
+    rows = np.array([[0.0], [1e-35], [0.0], [1e-35]])
+    rows[divide(table(rows), HeldOut()).order[-1]] = 37587.0
+    with pytest.raises(DataError, match="table: has values far beyond those of the training set; correct them"):
+        divide(table(rows), HeldOut())

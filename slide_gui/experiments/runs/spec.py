@@ -682,4 +682,4 @@ def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:
         return (spec,)
-    return tuple(spec.on(fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)
+    return tuple(spec.on(fingerprint=dataset.fingerprint_as(each), held_out=each) for each in held_out.each)

@@ -210,7 +210,8 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     In both sets, the number of rows of each class is proportional to the size of the class, up to rounding. If a
     fraction is held out, every class keeps at least one training row. Rows without labels are treated as one class. If
     the data have groups, each group is held out as a whole or not at all. In this case, the class proportions are only
-    approximate, and a class can lack training rows.
+    approximate, and a class can lack training rows. If each feature of a table is scaled to 0 … 1, it is scaled again
+    by the range of the training rows.
 
     Parameters
     ----------
@@ -220,7 +221,8 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     Raises
     ------
     DataError
-        If the data have their own test set, or too few rows.
+        If the data have their own test set, or too few rows. Also if a held-out value exceeds the range of float32 when
+        scaled.
     ValueError
         If `held_out` is out of range.
     """
@@ -249,10 +251,11 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
     order = np.concatenate([train, test]).astype(np.int64)
+    rows, scaling = _scaled_by(train, whole, whole.train)
     divided = replace(
         whole,
-        train=whole.train[train],
-        test=whole.train[test],
+        train=rows[train],
+        test=rows[test],
         train_labels=None if labels is None else labels[train],
         test_labels=None if labels is None else labels[test],
         held_out=held_out,
@@ -261,8 +264,20 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
         groups=None if whole.groups is None else whole.groups[train],
         test_groups=None if whole.groups is None else whole.groups[test],
         missing=None if whole.missing is None else whole.missing[order],
+        scaling=scaling,
     )
     return with_filled(divided, progress)
+
+
+def _scaled_by(
+    training: Indices | slice, dataset: Dataset, rows: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+    """Return all rows, scaled by the ranges of the training rows if the data are a scaled table, and the scaling."""
+    if dataset.unscaled is None:
+        return rows, dataset.scaling
+    from slide_gui.data.assemble import rescaled  # imported here, because the window does not need it at its start
+
+    return rescaled(dataset, training)
 
 
 def undivided(dataset: Dataset) -> Dataset:
@@ -280,18 +295,20 @@ def undivided(dataset: Dataset) -> Dataset:
         return rows
 
     labels = joined(dataset.train_labels, dataset.test_labels)
+    rows, scaling = _scaled_by(slice(None), dataset, joined(dataset.train, dataset.test))
     whole = replace(
         dataset,
         missing=None if dataset.missing is None else joined(dataset.missing, dataset.missing[:0]),
         groups=joined(dataset.groups, dataset.test_groups),
         test_groups=None,
-        train=joined(dataset.train, dataset.test),
+        train=rows,
         test=np.empty((0, dataset.n_features), np.float32),
         train_labels=labels,
         test_labels=None if labels is None else np.empty(0, np.int64),
         held_out=None,
         order=None,
         whole="",
+        scaling=scaling,
     )
     whole.__dict__["fingerprint"] = dataset.whole  # the known hash is stored, because hashing all rows is slow
     return whole
@@ -304,10 +321,9 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
     """
     if dataset.fingerprint == fingerprint:
         return dataset
-    whole = dataset.whole or dataset.fingerprint
-    if held_out is None:
-        return with_filled(undivided(dataset)) if whole == fingerprint else dataset
-    return divide(dataset, held_out) if held_out.fingerprint(whole) == fingerprint else dataset
+    if dataset.fingerprint_as(held_out) != fingerprint:
+        return dataset
+    return with_filled(undivided(dataset)) if held_out is None else divide(dataset, held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,6 +457,7 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None) -> Dataset
         groups=_chosen_rows(dataset.groups, train),
         test_groups=None,
         missing=missing,
+        unscaled=None,
         source=f"{dataset.source} ({counts})",
     )
 

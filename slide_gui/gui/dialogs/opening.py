@@ -188,7 +188,7 @@ class ReadingPreview(QFrame):
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
         self.transposed = self._check(row, "By columns", tip)
-        tip = "Scale each feature to 0–1 by its smallest and largest values in the training file"
+        tip = "Scale each feature to 0–1 by its smallest and largest values in the training rows"
         self.scaled = self._check(row, "Scaled to 0–1", tip)
         row.addStretch(2)
         self.shape.activated.connect(self._show_images)

@@ -166,7 +166,8 @@ class SessionKeeper(QObject):
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if record.fingerprint not in ("", dataset.fingerprint):
-                text = f"{dataset.title} has changed since the session was saved, so its results were computed again."
+                text = f"{dataset.title} has changed since the session was saved, or was scaled differently then"
+                text = f"{text}, so its results were computed again."
                 self.message.emit(UserMessage("The data have changed", text, kind="information"))
         self._store_soon()
 

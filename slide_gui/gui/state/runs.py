@@ -399,7 +399,7 @@ class RunController(QObject):
         if (
             dataset is not None
             and held_out is not None
-            and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
+            and dataset.fingerprint != wanted == dataset.fingerprint_as(held_out)
         ):
             self._shown_next = result  # Show this result when the data have been split as in its run.
             self._workspace.hold_out(held_out)
@@ -414,7 +414,7 @@ class RunController(QObject):
     def _offer_data(self, result: RunResult) -> None:
         """Inform the user that a run used other data. Offer to open these data if they contain the rows of the run."""
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
-        rows = "other rows of " if base is not None and base.source == source else ""
+        rows = "other rows or another scaling of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")
         # Other kinds of rows occur only in the protocol of the evaluation.
         can_open = not rows and (key == source or is_known(key))
@@ -443,5 +443,6 @@ class RunController(QObject):
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:
             self._show_stored(waiting)
         elif waiting is not None and base is not None and waiting.spec.source == base.source:
-            text = f"{dataset.source} is open, but its contents have changed since the run, or the run used other rows."
+            text = f"{dataset.source} is open, but its contents have changed since the run"
+            text = f"{text}, or the run used other rows or another scaling."
             self._workspace.problem.emit(UserMessage("The data differ from those of the run", text))

@@ -358,7 +358,7 @@ class Workspace(QObject):
             return
         self._keep_layers()
         state = opened.state or self.state
-        same_rows = before is not None and _fingerprint_of_rows(before) == _fingerprint_of_rows(dataset)
+        same_rows = before is not None and before.fingerprint_as(None) == dataset.fingerprint_as(None)
         selection = state.selection
         if not same_rows and opened.state is None:
             pins = default_pixels(dataset.image_shape, mean_row(dataset))
@@ -495,11 +495,6 @@ def _without_labels(source: DataSource, error: DataError, progress: Progress) ->
             guesses = Guess("no labels", reason), *dataset.opened.guesses
             return source, replace(dataset, opened=replace(dataset.opened, guesses=guesses, unlabelled=reason))
     raise error
-
-
-def _fingerprint_of_rows(dataset: Dataset) -> str:
-    """Return the fingerprint of all rows, which does not depend on the split."""
-    return dataset.whole or dataset.fingerprint
 
 
 MEAN_ROWS = 4000
