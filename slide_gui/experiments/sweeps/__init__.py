@@ -1,1 +1,1 @@
-"""Computation of many runs: the run loop, sweeps, selection, curves, trials and cluster workers."""
+"""Compute many runs: sweeps, selection by validation error, error curves, trials on own data, and cluster workers."""

@@ -31,13 +31,17 @@ if TYPE_CHECKING:
     from distributed import Client
 
 MOST_WORKERS = 64
-"""Largest number of processes on this computer."""
+"""Largest number of worker processes that can be started on this computer."""
 
-CONNECTING = 10.0  # longest time, in seconds, to wait for an answer from the scheduler, and for its first worker
-_ATTEMPT_SECONDS = 0.5  # longest duration of one attempt to connect
-_COUNTING = 1.0  # seconds for which a count of the workers remains valid
-_POLL_SECONDS = 0.05  # time between two checks for workers and cancellation
-ATTEMPTS = 10  # largest number of times that a run is repeated after its data, its worker or its result was lost
+# Longest time, in seconds, to wait for an answer from the scheduler, and for its first worker.
+CONNECTING = 10.0
+_ATTEMPT_SECONDS = 0.5  # Longest duration, in seconds, of one attempt to connect.
+_COUNTING = 1.0  # The workers are counted again after this time in seconds.
+_POLL_SECONDS = 0.05  # Time in seconds between two checks for new workers and for cancellation.
+
+# Largest number of times that a run is repeated after its data, its worker or its result was lost.
+ATTEMPTS = 10
+
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
     "distributed.worker.profile.enabled": False,  # The profiler would sample each worker 100 times a second.
@@ -55,14 +59,14 @@ _LOCAL = {
         "OPENBLAS_NUM_THREADS": 1,
     },
 }
-_LARGEST_FILE = 1 << 20  # largest permitted size of a scheduler file, in bytes
+_LARGEST_FILE = 1 << 20  # Largest permitted size of a scheduler file, in bytes.
 
 Versions = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """Choice of where runs are computed. If neither attribute is set, this process computes them one by one.
+    """Choice of the processes that compute runs. If neither attribute is set, this process computes them one by one.
 
     Attributes
     ----------
@@ -125,7 +129,7 @@ def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
         if known.get(name) != wanted:
             remedy = "install the same version there"
             if name == "BLAS":
-                remedy += "; if the processors differ, start all with the same OPENBLAS_CORETYPE"
+                remedy = f"{remedy}; if the processors differ, start all workers with the same OPENBLAS_CORETYPE"
             raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
 
 
@@ -151,7 +155,8 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.choice = choice.checked()
         self._local, self.client = _connect(self.choice, progress)
         self._counted = 0, -_COUNTING
-        self.places: dict[str, str] = {}  # key of shared autoencoders → address of the worker that has them in memory
+        # Maps the key of shared autoencoders to the address of the worker that has the autoencoders in memory.
+        self.places: dict[str, str] = {}
         try:
             self._check_workers(progress)
         except BaseException:
@@ -172,7 +177,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that the workers compute at the same time, updated once a second. 0 if there is no worker."""
+        """Number of tasks that the workers compute at once, updated once a second. It is 0 if there are no workers."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
@@ -192,7 +197,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             if isinstance(versions, OSError):  # The worker has disconnected since the scheduler listed it.
                 continue
             if isinstance(versions, BaseException):
-                remedy = f"install slide-gui {version('slide-gui')} there"
+                remedy = f"install slide-gui {version('slide-gui')} for this worker"
                 raise ClusterError(f"worker {address} cannot run this program ({versions}); {remedy}")
             workers[address] = versions
         return workers
@@ -222,7 +227,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
-    """Return the cluster (None unless it was started on this computer) and the connection to its scheduler."""
+    """Connect to a cluster. Return the cluster if it runs on this computer, otherwise None, and the connection."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -252,7 +257,7 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         reason = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
-        remedy = "check that it runs there and can be reached" if choice.scheduler else "use fewer workers"
+        remedy = "check that a scheduler runs there" if choice.scheduler else "use fewer workers"
         raise ClusterError(f"no scheduler answers at {choice} ({reason}); {remedy}") from None
 
 
@@ -308,5 +313,5 @@ def _address_in(file: str) -> str:
         address = json.loads(read_small(file, _LARGEST_FILE, "a scheduler file"))["address"]
         if isinstance(address, str):
             return address
-    remedy = "start one: dask scheduler --scheduler-file FILE"
+    remedy = "start a scheduler: dask scheduler --scheduler-file FILE"
     raise ClusterError(f"{file} does not exist or contains no address of a scheduler; {remedy}")

@@ -1,4 +1,4 @@
-"""Error curves: error against noise level and depth."""
+"""Compute error curves, which show the error of a classifier against noise level and depth."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,10 +14,16 @@ from slide_gui.text import counted
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Mean error at one noise level and depth.
+    """A point of an error curve, which is the mean error at one noise level and depth.
 
     Attributes
     ----------
+    noise : float
+        Noise level.
+    depth : int
+        Number of layers.
+    rate : ErrorRate
+        Mean error with its confidence interval.
     validation_error : float or None
         Mean fraction of misclassified validation rows. None if some results have no validation rows.
     chosen : bool
@@ -32,7 +38,7 @@ class CurvePoint:
 
     @classmethod
     def of(cls, place: Place, results: Sequence[PointResult], chosen: Sequence[Place]) -> "CurvePoint":
-        """Return the mean of the results of all splits, seeds and folds at one noise level and depth."""
+        """Average the results of all splits, seeds and folds at one noise level and depth."""
         errors = [result.validation_error for result in results if result.validation_error is not None]
         validation_error = sum(errors) / len(errors) if len(errors) == len(results) else None
         rate = mean_rate(results)
@@ -105,8 +111,8 @@ def known_results(
 ) -> dict[Place, dict[str, PointResult]]:
     """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
 
-    A run without layers is included at every noise level. If two runs have the same noise level, depth, split and seed,
-    a run that did not start from the widths of another run is preferred.
+    A run without layers is included at every noise level. Two runs can have the same noise level, depth, split and
+    seed. In this case, a run that did not start from the widths of another run is preferred.
 
     Parameters
     ----------
@@ -132,7 +138,7 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        with suppress(ValueError):  # the values belong to another version of the program, or the row is damaged
+        with suppress(ValueError):  # The values may belong to another version of the program, or be damaged.
             spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
             point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
             take(run.hash, way, PointResult.of(point, run))

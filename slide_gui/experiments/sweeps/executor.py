@@ -5,8 +5,8 @@ on. It stores every result as soon as it is complete. Further runs can be reques
 candidates are complete, one is selected, and its run on the test set is requested. Only this process writes to the
 store.
 
-On a cluster, a run is a task whose key contains the hash of its spec, so the cluster never computes it twice at the
-same time. Each data set is sent to the cluster once.
+On a cluster, a run is a task whose key contains the hash of its spec. The cluster therefore never computes a run twice
+at the same time. Each data set is sent to the cluster once.
 """
 
 import heapq
@@ -35,8 +35,9 @@ from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress, leave
 if TYPE_CHECKING:
     from distributed import Future
 
-POLL_SECONDS = 0.05  # time between two checks for results, cancellation, and the end of a pause
-_BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
+POLL_SECONDS = 0.05  # Seconds between two checks for results, for cancellation, and for the end of a pause.
+_BETWEEN_REPORTS = 0.5  # Seconds between two progress reports of a task.
+
 # Largest number of data sets that the workers hold in memory. Two are needed, because the last runs on one data set
 # are still active when the first runs on the next data set start.
 _DATA_SETS = 2
@@ -54,11 +55,11 @@ class RunRequest:
     Attributes
     ----------
     spec : RunSpec
-        A checked spec.
+        The specification of the run, as `RunSpec.checked` returns it.
     dataset : Dataset
         Data of the run, or the same rows divided differently into training and test set.
     rank : int
-        Runs with a lower rank start first.
+        Rank of the run. Runs with a lower rank start first.
     deepest : int or None
         Minimum depth to which this process fits the stack, so that later runs on the same data can share the stack.
         With None, the run shares no stack with other runs, so its measured time of feature generation is complete.
@@ -196,7 +197,7 @@ class ClusterExecutor:
             return None
         shared = shared_networks(task.request.spec)
         if shared:
-            with suppress(Exception):  # A scheduler that no longer runs cannot say which worker has the autoencoders.
+            with suppress(Exception):  # If the scheduler no longer runs, the worker with the autoencoders is unknown.
                 self._cluster.places[shared] = next(iter(self._client.who_has([future]).values()))[0]
         del self._tasks[spec_hash]
         return result
@@ -282,15 +283,20 @@ class _RunProgress(TaskProgress):
         now = time.monotonic()
         if now - self._reported > _BETWEEN_REPORTS:
             self._reported = now
-            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # log_event cannot serialise NumPy floats
+            # The function log_event cannot send NumPy numbers, so the fraction is converted to a float of Python.
+            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))
 
 
 @dataclass(eq=False)
 class _Pending:
-    """An incomplete run: a requested run, or a run whose widths a requested run starts from.
+    """An incomplete run. It was requested, or a requested run starts from its widths.
 
     Attributes
     ----------
+    request : RunRequest
+        The request with the specification and the data of the run.
+    kind : RunKind
+        The properties of the run that determine its duration.
     wanted : bool
         True if the run was requested. False if it is computed only because another run starts from its widths.
     followers : list of str
@@ -366,13 +372,14 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._incoming: deque[RunRequest] = deque()
         # Maps the hash of each run that is not complete to its entry. `_Pending` explains which runs have an entry.
         self._pending: dict[str, _Pending] = {}
-        self._new: list[str] = []  # hashes of pending runs to which `_order_new` has not assigned an `order`
+        self._new: list[str] = []  # Hashes of pending runs to which `_order_new` has not assigned an `order` yet.
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        # Key of shared autoencoders, as returned by `shared_networks` → hash of the latest run that uses them.
+        # Maps the key of shared autoencoders (`shared_networks`) to the hash of the latest run that uses them.
         self._latest: dict[str, str] = {}
-        self._results: dict[str, RunResult] = {}  # hash of a run → its result; stays empty if there is a store
+        # Maps the hash of a run to its result. If there is a store, the dictionary stays empty.
+        self._results: dict[str, RunResult] = {}
         # Number of pending and expected runs of each `RunKind`. If it is empty, `seconds_left` counts the runs again.
         self._kinds: Counter[RunKind] = Counter()
         self._seconds_left: float | None = None
@@ -426,7 +433,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Requests
 
     def _take(self, request: RunRequest) -> RunResult | None:
-        """Return the stored result of a requested run, or add the run to the pending ones."""
+        """Return the stored result of a requested run. If there is none, add the run to the pending runs."""
         self._report(self.fraction)
         spec = request.spec
         result = None if spec.hash in self._pending else self._stored(spec)
@@ -540,8 +547,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def _report(self, fraction: float, payload: object = None) -> None:
         """Forward a progress report. If runs are computed in this process, wait while the loop is paused.
 
-        Reports without payload are forwarded at most once per `POLL_SECONDS`. The receivers compute the remaining time
-        at each report. Short runs report thousands of times, so this computation would take a third of their duration.
+        Reports that contain only a fraction are forwarded at most once per `POLL_SECONDS`. The receivers compute the
+        remaining time at each report. Short runs report thousands of times, so this computation would take a third of
+        their duration.
         """
         self.fraction = fraction
         if isinstance(payload, RunProgress):

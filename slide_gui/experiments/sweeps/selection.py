@@ -1,4 +1,4 @@
-"""Select runs by validation error and evaluate the selected ones on the test set."""
+"""Select runs by validation error, and specify the runs that evaluate the selection on the test set."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from slide_gui.experiments.statistics import splits_rate
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.text import place_name
 
-Place = tuple[float, int]  # noise and depth
+Place = tuple[float, int]  # The noise level and the depth of a run.
 
 _MOST_ROWS = 10**7
 _NOTHING_HELD_OUT = "the selection needs validation errors; train on the split"
@@ -23,10 +23,14 @@ class PointResult:
 
     Attributes
     ----------
+    point : SweepPoint
+        The point of the sweep.
     rate : ErrorRate
         Error rate on the evaluated rows.
+    validation_error : float or None
+        Error on the validation rows of the split. None if there are no validation rows.
     seconds : float
-        Duration of the run.
+        Duration of the run in seconds.
     chosen_by : str
         Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
         were learned, or the criterion is unknown.
@@ -61,10 +65,12 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     small. Of these, the selected point is the first one by the following criteria:
 
     - the smallest mean error over the point and its neighbours of the same depth at the next lower and next higher
-      noise level (for a projection, at the next values of `RunSpec.kept`)
+      noise level
     - the fewest layers
-    - the smallest noise level or `kept`
+    - the smallest noise level
     - the first position in `results`
+
+    For a projection, the values of `RunSpec.kept` are used in place of the noise levels.
 
     Raises
     ------
@@ -82,8 +88,8 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
-    The results on all folds of the data with the same split and seed are treated as one result. If several splits
-    select the same point, they share its run on all training rows, and this run is counted once.
+    If the data are divided into folds, the results on all folds with the same split and seed are treated as one result.
+    If several splits select the same point, they share its run on all training rows, and this run is counted once.
 
     Raises
     ------
@@ -102,9 +108,9 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
 def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Combine the results of each candidate on all splits and seeds into one result.
 
-    The combined result has the point of the first split and seed. Its validation error is that on the validation rows
-    of all splits together, because one split has few validation rows. Runs evaluated on the test set do not record
-    their number of validation rows, so their validation errors are averaged over the splits.
+    The combined result has the point of the first split and seed. Its validation error is the error on the validation
+    rows of all splits together, because one split has few validation rows. Runs that are evaluated on the test set do
+    not record their number of validation rows, so their validation errors are averaged over the splits.
 
     Raises
     ------
@@ -153,7 +159,7 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(results: Sequence[PointResult]) -> str:
-    """Describe the noise level and depth selected by validation error, or say why none can be selected.
+    """Describe the noise level and depth that are selected by validation error, or explain why none can be selected.
 
     The description is empty if there are no results.
     """

@@ -1,4 +1,4 @@
-"""Sweeps over noise levels, depths, splits and seeds, with selection by validation error."""
+"""Compute sweeps over noise levels, depths, splits and seeds, and select the best points by validation error."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -39,9 +39,9 @@ class SweepState:
     faults : tuple of str
         Messages about damaged stored runs, which were computed again.
     chosen : tuple of PointResult
-        Results on validation rows of the points that are selected by validation error.
+        The points that are selected by validation error, with their results on validation rows.
     final : tuple of PointResult
-        Available results on the test set, for the selected points, which are trained again on all training rows.
+        The selected points, trained again on all training rows, with their available results on the test set.
     """
 
     points: tuple[SweepPoint, ...]
@@ -56,12 +56,12 @@ class SweepState:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """The size of a sweep.
+    """The number of runs of a sweep and their estimated duration.
 
     Attributes
     ----------
     n_runs, n_stored : int
-        Number of runs of the sweep, and number of those that are already stored.
+        Number of runs of the sweep, and number of runs that are already stored.
     seconds : float
         Estimated seconds to compute the runs that are not in the store.
     measured : bool
@@ -160,7 +160,7 @@ def run_sweep(
     store : RunStore
         Store that this thread has opened.
     progress : Progress
-        Receives a `SweepState`.
+        Receives a `SweepState` at every change.
     pause : threading.Event, optional
         While the event is set, the sweep pauses, within about 0.1 s. On a cluster, active runs continue.
     cluster : Cluster, optional
@@ -188,12 +188,13 @@ class _Sweep:
         self._dataset, self._points, self._pools = dataset, points, choose == "pooled"
         self._progress = MonotonicProgress(progress)
         self._state = SweepState(points)
-        self._numbers: dict[str, list[int]] = {}  # hash of a run without a result → indices of the points with this run
+        # Maps the hash of each run that has no result yet to the indices of the points with this run.
+        self._numbers: dict[str, list[int]] = {}
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
-        self._n_points = len(self._numbers)  # number of distinct runs among the points
+        self._n_points = len(self._numbers)  # Several points can have the same run, which is counted once.
         self._done: dict[int, PointResult] = {}
-        self._groups: dict[tuple[int, ...], list[int]] = {}  # group of points (`_group`) → their indices
+        self._groups: dict[tuple[int, ...], list[int]] = {}  # Maps a group of points (`_group`) to their indices.
         for number, point in enumerate(points if choose != "none" else ()):
             self._groups.setdefault(_group(point, choose), []).append(number)
         self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * len(self._groups)
@@ -203,7 +204,7 @@ class _Sweep:
 
     def run(self, store: RunStore, pause: Event | None, cluster: Cluster | None) -> SweepState:
         def note_progress(fraction: float, payload: object) -> None:
-            # If the payload is None, no run has a new state to display, so only the completed fraction is reported.
+            # A report without payload contains no new state to display, so only the completed fraction is reported.
             if payload is None:
                 self._progress.report(self._fraction(fraction))
             else:
@@ -260,13 +261,16 @@ class _Sweep:
 
 
 def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -> CostModel:
-    """Return a model that is fitted to the durations of the stored runs on the given data (fingerprint → shape)."""
+    """Return a model of durations that is fitted to the stored runs on the given data.
+
+    The keys of `shapes` are the fingerprints of the data.
+    """
     cost = CostModel()
     for run in stored:
         setting = Setting.from_text(run.setting) if run.fingerprint in shapes else None
         if setting is None:
             continue
-        with suppress(ValueError):  # the parameters belong to another version of the program, or the row is damaged
+        with suppress(ValueError):  # The parameters may belong to another version of the program, or be damaged.
             stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
             spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
             cost.add(replace(RunKind.of(spec, shapes[run.fingerprint]), warm=setting.warm), run.seconds)

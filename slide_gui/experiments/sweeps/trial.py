@@ -1,4 +1,4 @@
-"""Try SLIDE on the user's data within a time budget: a quick sweep, one tested setting, and an answer in words."""
+"""Try SLIDE on the user's data within a time budget: compute a quick sweep, test one setting, and answer in words."""
 
 import math
 import time
@@ -30,18 +30,20 @@ BUDGET = 60.0
 """Default time budget of a trial, in seconds."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
-# The sweep of a trial: noise levels (in the order in which they are computed), depths, and number of splits.
+# The sweep of a trial has these noise levels (in the order in which they are computed), depths, and number of splits.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
-_MARGIN = 1.2  # ratio of the time reserved for the runs on the test set to their expected time
+
+# The time reserved for the runs on the test set is their expected time multiplied by this factor.
+_MARGIN = 1.2
 _UNTESTED = "The time ran out before the test on held-out rows; this error is on the rows used to select the setting."
 _GROUPED = "Rows of one group can be similar, so the uncertainty can be larger than stated."
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
 class _OutOfTime(Exception):
-    """Raised to end the comparison or the test when the time budget is used up."""
+    """Error that ends the comparison or the test when the time budget is used up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,8 @@ class Trial:
 
     Attributes
     ----------
+    dataset : Dataset
+        The data set.
     sweep : SweepSpec
         The planned sweep.
     done : tuple of PointResult
@@ -82,8 +86,8 @@ class Trial:
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
         time ran out before this evaluation, it is the setting's result on the validation rows of the first split.
     other : RunResult or None
-        Result that `result` is compared with, on the same rows. It uses the raw input or, if the raw input was
-        selected, the best setting with layers. None if the time ran out before it was computed.
+        Result of another setting on the same rows, with which `result` is compared. The other setting is the raw input
+        or, if the raw input was selected, the best setting with layers. None if the time ran out before its test.
     budget : float
         Time budget in seconds. It determines the number of labelled rows to train on.
     budget_ended : bool
@@ -118,7 +122,7 @@ class Trial:
     def largest_class(self) -> tuple[str, float]:
         """Name of the largest class of the training set, and the error of always predicting it.
 
-        In a tie, it is the class with the most evaluated rows.
+        If several classes are equally large, the one with the most evaluated rows is used.
         """
         counts = np.bincount(Classes.of(self.dataset).train)
         evaluated = self.result.confusion.sum(axis=1)[: len(counts)]
@@ -128,7 +132,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in sentences: error, error of predicting a single class, best setting, comparison with `other`."""
+        """The answer in sentences: the error, the error of always predicting one class, and the best setting."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
@@ -216,7 +220,7 @@ def _setting(result: RunResult, link: str) -> str:
 
 
 def checked_budget(seconds: str | float) -> float:
-    """Return a budget as a number.
+    """Convert a time budget to a number of seconds.
 
     Raises
     ------
@@ -232,9 +236,9 @@ def checked_budget(seconds: str | float) -> float:
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
     """Plan a quick sweep over a data set.
 
-    The number of labelled rows to train on is reduced until the runs with depths 0 and 1 on the first split probably
-    fit into the budget. It is not reduced below 500. The sweep depends only on the data, the budget and
-    typical durations, so it is the same on every computer.
+    The number of labelled rows for training is reduced, but not below 500. It is reduced until the runs with depths 0
+    and 1 on the first split probably fit into the budget. The sweep depends only on the data, the budget and typical
+    durations, so it is the same on every computer.
 
     Raises
     ------
@@ -247,7 +251,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     dataset.check_classes()
     if dataset.n_test == 0 or dataset.test_labels is None:
         raise DataError(
-            "has no labelled test rows; hold out rows of the training file, and give no test file", dataset.name
+            "there are no labelled test rows; hold out rows of the training file, and give no test file", dataset.name
         )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits = different_splits(dataset, range(n_splits))
@@ -264,7 +268,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         labels = max(round(_FEWER * labels), _FEWEST_LABELS)
     seconds = typical_seconds(first.points()[0].spec, shape)
     if seconds > 2 * budget:
-        problem = f"has {shape.classes} classes, so one setting takes {about(seconds)}"
+        problem = f"the data set has {shape.classes} classes, so one setting takes {about(seconds)}"
         remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
     return sweep
@@ -288,20 +292,22 @@ def try_data(
 ) -> Trial:
     """Compare noise levels and depths on validation rows, and evaluate the best setting once on the held-out rows.
 
-    The shortest runs come first. The comparison ends early when the rest of the budget is needed for the test, and the
-    test ends when the budget is used up. If the selected setting has not been tested by then, its error on validation
-    rows is reported.
+    The shortest runs are computed first. The comparison ends early when the rest of the budget is needed for the test,
+    and the test ends when the budget is used up. If the selected setting has not been tested by then, its error on
+    validation rows is reported.
 
     Parameters
     ----------
     dataset : Dataset
         Data with classes and a test set, which can be held-out rows.
+    source : DataSource
+        Source of the data.
     budget : float
         Seconds from the start to the answer. The first run is always completed.
     store : RunStore, optional
         Store from which known results are taken, and to which new results are saved.
     progress : Progress
-        Receives a `TrialState`.
+        Receives a `TrialState` at every change.
     cluster : Cluster, optional
         Computes the runs in place of this process.
     started : float, optional
@@ -399,7 +405,8 @@ class _TrialRun:
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     """Return the run that tests a candidate on at most 10 000 test rows.
 
-    It is trained on as many labelled rows as the runs of the sweep, or on all training rows if the sweep has no limit.
+    The run is trained on the same number of labelled rows as the runs of the sweep. If the sweep does not limit this
+    number, the run is trained on all training rows.
     """
     many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
