@@ -132,8 +132,8 @@ FAILURES = {
     "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
     "try flowers.csv --label-column none": "choose the label column",
     "train three-rows.csv --leave-out label": "three-rows: the last column is left out; choose the label column",
-    "train flowers.csv --held-out 0 -o r.sqlite": "flowers: has no test rows; hold out rows of the training file",
-    "sweep flowers.csv --held-out 0 --store r --on-split --evaluate validation --choose": "flowers: has no test rows;",
+    "train flowers.csv --held-out 0 -o r.sqlite": "flowers: there are no test rows; hold out rows of the training file",
+    "sweep flowers.csv --held-out 0 --store r --on-split --evaluate validation --choose": "flowers: there are no",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",
@@ -142,7 +142,7 @@ FAILURES = {
     "benchmark convex=nowhere.csv --store r": "nowhere.csv: does not exist; give a file, or a name",
     "benchmark convex=alone.csv --store r": "alone: no class has two rows, so no row can be held out for a test; add",
     "benchmark --store s.sqlite --results row.csv/runs": "row.csv: is not a folder of results; check the name",
-    "benchmark --store s.sqlite --results strange": "runs.jsonl: is not a results file; move it to another folder",
+    "benchmark --store s.sqlite --results strange": "runs.jsonl: this is not a results file; move it to another folder",
 }
 
 

@@ -237,7 +237,7 @@ def test_that_the_groups_are_named_and_depth_0_is_refused_only_without_the_input
     assert spec(OWN_DATA, depth=2, **WITHOUT).group_names == ("h¹", "h²")
     assert spec(OWN_DATA, depth=2).group_names == ("h⁰", "h¹", "h²")
     assert spec(OWN_DATA, depth=0, **BOTH).group_names == ("h⁰", "white")
-    with pytest.raises(ValueError, match="omits h⁰; use at least one layer"):
+    with pytest.raises(ValueError, match="omits the input h⁰; use at least one layer"):
         spec(OWN_DATA, depth=0, **WITHOUT)
     with pytest.raises(ValueError, match="kept is missing; slide-white-svm needs a fraction"):
         spec(OWN_DATA, method="slide-white-svm")
@@ -325,12 +325,12 @@ def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold_a
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        (five(OWN_DATA)[:1], "has 1 members; give 2 to 10 runs"),
-        (five(OWN_DATA) * 3, "has 15 members"),
-        ([*five(OWN_DATA), spec(OWN_DATA, training="split")], "training differs between a member"),
-        ([*five(OWN_DATA), spec(rectangles(50))], "fingerprint differs between a member"),
-        ([*five(OWN_DATA), spec(OWN_DATA, method="sda")], "a member is SdA, which is not a single SVM; leave it out"),
-        ([*five(OWN_DATA), RunSpec.mean_of(five(OWN_DATA))], "a member is SLIDE-SVM, mean of five"),
+        (five(OWN_DATA)[:1], "averages 2 to 10 runs, got 1"),
+        (five(OWN_DATA) * 3, "got 15"),
+        ([*five(OWN_DATA), spec(OWN_DATA, training="split")], "training differs between the averaged runs"),
+        ([*five(OWN_DATA), spec(rectangles(50))], "fingerprint differs between the averaged runs"),
+        ([*five(OWN_DATA), spec(OWN_DATA, method="sda")], "cannot average SdA, which is not a single SVM; leave it"),
+        ([*five(OWN_DATA), RunSpec.mean_of(five(OWN_DATA))], "cannot average SLIDE-SVM, mean of five"),
     ],
 )
 def test_that_members_that_cannot_be_averaged_are_refused_in_one_sentence(members, message):
@@ -339,9 +339,9 @@ def test_that_members_that_cannot_be_averaged_are_refused_in_one_sentence(member
 
 
 def test_that_members_are_refused_without_the_method_and_the_method_by_model_files():
-    with pytest.raises(ValueError, match="no members to average; give at least two runs"):
+    with pytest.raises(ValueError, match="no runs to average; give at least two runs"):
         RunSpec.mean_of([])
-    with pytest.raises(ValueError, match="slide-svm takes no members; use method mean-margin"):
+    with pytest.raises(ValueError, match="slide-svm does not average runs; use method mean-margin"):
         spec(OWN_DATA, members=tuple(five(OWN_DATA)))
     with pytest.raises(ValueError, match="a model file cannot hold SLIDE-SVM, mean of five; use slide-svm or raw-svm"):
         trained_model(OWN_DATA, run(OWN_DATA, RunSpec.mean_of(five(OWN_DATA))))

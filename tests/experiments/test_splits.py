@@ -182,7 +182,7 @@ def test_that_data_with_a_test_set_or_without_classes_are_not_divided():
     for data in (rectangles(6, 4), numbered(None, 9), numbered([3] * 9), numbered([0, 1, 2])):
         assert not can_hold_out(data)
         assert with_test_part(data) is data
-    with pytest.raises(DataError, match="already has a test set of 4 rows"):
+    with pytest.raises(DataError, match="already have a test set of 4 rows"):
         divide(rectangles(6, 4), HeldOut())
     assert divide(numbered([0, 1, 0, 1]), HeldOut(0.0)).held_out is None
 

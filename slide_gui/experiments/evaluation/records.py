@@ -18,21 +18,21 @@ _USUAL: dict[str, Any] = {
     "data": "", "generated": 0, "fingerprint": "", "training": "split", "evaluate": "validation", "created": 0.0,
     "tags": "", "deleted": 0,
 }  # fmt: skip
-"""Default values of columns that a line omits. The default value of all other columns is None."""
+"""Default values of columns that a line of a results file may omit. All other columns have the default value None."""
 _LEFT_OUT = ("tags", "deleted", "setting")
 _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validation_error", "row_errors", "features")
 """Columns that are written only for runs on test rows."""
 
 
 class RecordFolder:
-    """The runs in a folder, which is created when the first run is added.
+    """A folder with the results of runs. The folder is created when the first run is added.
 
     Runs of other results versions (`RESULTS_VERSION`) stay in the files, but are not used.
 
     Attributes
     ----------
     rows : dict of str to StoredRun
-        Hash → run, for all runs of this results version.
+        Maps the hash of each run of this results version to the run.
     n_damaged : int
         Number of unreadable lines, such as an incomplete last line of a process that was killed.
 
@@ -48,7 +48,7 @@ class RecordFolder:
         self._folder = folder
         for file in sorted(folder.glob("*.jsonl")):
             if not file.is_file():
-                raise DataError("is not a results file; move it to another folder", str(file))
+                raise DataError("this is not a results file; move it to another folder", str(file))
             for line in filter(None, file.read_bytes().split(b"\n")):
                 try:
                     row = _row(json.loads(line))
@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # an error during writing, such as a full disk, does not name the file
+        except OSError as error:  # Errors during writing lack the file's name, so it is added.
             error.filename = str(path)
             raise
         self.rows[row.hash] = row

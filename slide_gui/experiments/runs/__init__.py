@@ -1,1 +1,1 @@
-"""One run: its specification, its computation and its result."""
+"""Specify, compute and evaluate a single run, which trains and tests one classifier."""

@@ -86,37 +86,38 @@ class RunShape:
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
 """Seconds on two cores, accurate to within a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
 
-- `_START`: time that every run takes, independent of all sizes
-- `_LEARNING`, `_TUNING`: learning widths and tuning C on n rows of two classes, divided by n²
-- `_EVALUATING`: evaluating rows, per row, support vector and column
-- `_FITTING`: fitting one layer to n rows of d columns, divided by d³ + d² n/12
-- `_FEATURES`: computing features, per row and weight
+- `_START`: time that every run takes, whatever the sizes of its data
+- `_LEARNING`, `_TUNING`: time of learning widths and of tuning C on n rows of two classes, divided by n²
+- `_EVALUATING`: time of evaluating rows, for each row, support vector and column
+- `_FITTING`: time of fitting one layer to n rows of d columns, divided by d³ + d² n/12
+- `_FEATURES`: time of computing features, for each row and weight
 """
 # Ratio of the number of support vectors to √(number of training rows). With 10 000 rows, the ratio was 24 on MNIST and
 # 58 on Convex.
 _SUPPORT = 40.0
-_RETUNING = 0.5  # time of tuning C with learned widths, as a fraction of the time with median widths
-_TWO_FOLDS = 1.6  # time of learning widths if two folds are held out in turn, relative to one held-out fold
-_FIRST_STEPS = 0.4  # minimum seconds for learning widths, even with very few rows
+_RETUNING = 0.5  # Time of tuning C with learned widths, as a fraction of the time with median widths.
+_TWO_FOLDS = 1.6  # Time of learning widths if two folds are held out in turn, relative to one held-out fold.
+_FIRST_STEPS = 0.4  # Learning widths takes at least this number of seconds, even with very few rows.
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds that each pair of classes after the first adds to learning widths and to tuning C.
+"""Seconds that each pair of classes after the first one adds to learning widths and to tuning C.
 
 With 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths, tuning C takes
 at least `_ROW_TUNING` additional seconds per row and class.
 """
-_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch, without early stopping
+# Seconds of training autoencoders, for each row, weight and epoch, without early stopping.
+_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
-    """Return the rough duration of a run in seconds, for an ordinary computer with two cores.
+    """Estimate the duration of a run in seconds, for an ordinary computer with two cores.
 
-    The estimate does not depend on the computer in use.
+    The rough estimate does not depend on the computer in use.
     """
     return _START + sum(run_parts(spec, shape))
 
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
-    """Return the approximate peak memory, in bytes, of a run on the features of a stack. The data are not included."""
+    """Estimate the peak memory, in bytes, of a run on the features of a stack. The data are not included."""
     rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * len(spec.group_names)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
@@ -150,8 +151,9 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Return the typical seconds for learning the kernel widths, tuning C and training the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    classes = math.sqrt(2 / n_classes)  # with more classes, the SVM of a pair of classes is trained on fewer rows
-    # number of additional pairs of classes; the terms with `_TUNING` and `_LEARNING` include the first pair
+    # With more classes, the SVM of a pair of classes is trained on fewer rows.
+    classes = math.sqrt(2 / n_classes)
+    # The terms with `_TUNING` and `_LEARNING` include the first pair of classes, so only the other pairs are counted.
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
@@ -174,7 +176,7 @@ class CostModel:
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # cached estimates in seconds, which progress reports read often
+        self._expected: dict[RunKind, float] = {}  # Estimates in seconds are cached, because they are read often.
 
     def measured(self, kind: RunKind) -> bool:
         """Return True if a run of a similar kind, as defined by `RunKind.is_like`, was measured."""
@@ -205,7 +207,7 @@ class CostModel:
         return float(np.median([np.median(self._seconds[each]) / each.typical for each in used])) * kind.typical
 
     def total(self, runs: Iterable[RunKind]) -> float:
-        """Return the estimated seconds of several runs that are computed one after the other."""
+        """Return the estimated seconds of several runs that are computed one after another."""
         return sum(map(self.seconds, runs))
 
     def left(

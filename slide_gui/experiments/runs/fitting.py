@@ -29,7 +29,7 @@ from slide_gui.progress import NO_PROGRESS, Listener, Progress, computing_time
 
 Indices = NDArray[np.intp]
 
-_MOST = 24  # largest number of cached pre-trained networks, of fine-tuned networks, and of training logs
+_MOST = 24  # Largest number of pre-trained networks in the cache, of fine-tuned networks, and of training logs.
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,12 @@ class SdaFeatures:
 
     Attributes
     ----------
+    sda : Sda
+        The autoencoders.
     limits : (float, float)
         The input values that are scaled to 0 and to 1.
     seconds : tuple of float
-        Seconds from the start of pre-training to the end of each layer.
+        Seconds from the start of pre-training to the end of the training of each layer.
     """
 
     sda: Sda
@@ -53,7 +55,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return only the lowest `depth` autoencoders. Pre-training only these would give the same result."""
+        """Return the lowest `depth` autoencoders. They are the same as if only they had been pre-trained."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -63,6 +65,8 @@ class Tuned:
 
     Attributes
     ----------
+    network : SdaNetwork
+        The network.
     limits : (float, float)
         The input values that are scaled to 0 and to 1.
     seconds : float
@@ -192,7 +196,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if autoencoders with parameters `wanted` equal the lowest layers of those with `deeper`."""
+    """Return True if the lowest layers of autoencoders with parameters `deeper` equal autoencoders with `wanted`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -217,12 +221,13 @@ class Reuse:
     deepest : int
         Stacks are fitted to at least this depth. Runs with fewer layers use the first layers of such a stack.
     results : dict
-        Hash of a run → its result. Other runs start from the widths of these runs, or average their decision values.
+        Maps the hash of a run to its result. Other runs start from the widths of these runs, or average their decision
+        values.
     networks : Networks
         Cache of trained autoencoders.
     logs : dict
-        Hash of a run → finished steps of its training. If the run is cancelled and requested again, it continues after
-        these steps.
+        Maps the hash of a run to the finished steps of its training. If the run is cancelled and requested again, it
+        continues after these steps.
     """
 
     deepest: int = 0
@@ -254,10 +259,10 @@ class Reuse:
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if a call of `stack` would not take as long as a separate fit of the requested stack.
+        """Return True if the duration of a call of `stack` differs from that of a separate fit of the requested stack.
 
-        The call is shorter if it reuses scatter matrices that another run computed. It is longer if it fits more layers
-        than requested.
+        The call takes less time if it reuses scatter matrices that another run computed. It takes more time if it fits
+        more layers than requested.
         """
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth
@@ -275,10 +280,12 @@ def _scatter_key(dataset: Dataset, parameters: StackParameters) -> object:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted representation with its blocks of columns and the time of its fit.
+    """A fitted representation with its blocks of columns and the duration of its fit.
 
     Attributes
     ----------
+    representation : Representation
+        The fitted representation.
     groups : int or tuple of int
         Number of equally large blocks of columns, or size of each block. Each block has its own kernel width.
     seconds : float or None
@@ -317,7 +324,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Return the fitted stack of a run, from `reuse` if possible when it is fitted on the whole training set."""
+    """Fit the stack of a run. If it is fitted on the whole training set, the stack in `reuse` is used if possible."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
@@ -336,7 +343,7 @@ def _project(data: RunData, progress: Progress) -> Transformer:
 
 
 def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
-    """Return the seconds of feature generation, measured by fitting SLIDE and computing the training set's features.
+    """Measure the seconds of feature generation: fit SLIDE, and compute the features of the training set.
 
     Parameters
     ----------

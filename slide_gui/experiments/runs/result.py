@@ -24,29 +24,29 @@ from slide_gui.text import counted, percentage, unmarked
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return arrays as the bytes of an uncompressed .npz. Equal arrays give equal bytes."""
+    """Return the bytes of an uncompressed .npz file that contains the arrays. Equal arrays give equal bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **dict(arrays))
     return buffer.getvalue()
 
 
 def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays in the .npz of a run, read without pickle.
+    """Read the arrays of a run from the bytes of its .npz file. No pickled objects are read.
 
     Raises
     ------
     DataError
-        If the bytes are not an .npz with the arrays of a run.
+        If the bytes are not an .npz file with the arrays of a run.
     """
-    with damage_as("is not a readable .npz ({})", place), zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with damage_as("the file is not a readable .npz ({})", place), zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {member.filename: member for member in archive.infolist()}
         if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
-            raise DataError("does not contain exactly the arrays of a run", place)
+            raise DataError("the file does not contain exactly the arrays of a run", place)
         arrays = {}
         for name in ARRAYS:
             member = members[f"{name}.npy"]
             if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
-                raise DataError(f"{name} is compressed, or larger than the file", place)
+                raise DataError(f"the array {name} is compressed, or larger than the file", place)
             whole = io.BytesIO(archive.read(member))
             arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
         return arrays
@@ -77,16 +77,17 @@ class Timings:
     Attributes
     ----------
     fit : float
-        Fitting the representation. The time that other runs spent on reused results is not included.
+        Time for fitting the representation. The time that other runs spent on reused results is not included.
     widths : float
-        Learning the widths and comparing them with the median widths, or the grid search for one width and C.
+        Time for learning the widths and comparing them with the median widths, or for the grid search for one width
+        and C.
     train : float
-        Training, including the final adjustment of the widths' scale and of C. If several runs share a fine-tuned
-        network, each of them includes the time of fine-tuning.
+        Time for training, including the final adjustment of the widths' scale and of C. If several runs share a
+        fine-tuned network, each of them includes the time of fine-tuning.
     test : float
-        Predicting test, validation and training rows.
+        Time for predicting test, validation and training rows.
     transform : float
-        Computing the features of the training rows. 0 if it is included in `widths`.
+        Time for computing the features of the training rows. 0 if `widths` includes this time.
     features : float or None
         Duration of feature generation: fitting the representation and computing the features of the training rows. None
         if it is unknown, because the fit shared results with other runs.
@@ -154,7 +155,7 @@ class NetworkRecord:
     Attributes
     ----------
     epochs : tuple of SdaEpoch
-        Epochs of pre-training, and of fine-tuning if it was done.
+        Epochs of pre-training, followed by those of fine-tuning if the network was fine-tuned.
     best_epoch : int or None
         Epoch of fine-tuning whose parameters are used.
     """
@@ -184,18 +185,20 @@ class RunResult:
     confusion : ndarray of int, shape (k, k)
         ``confusion[i, j]`` rows of class i were predicted as class j.
     judged : ndarray of int, shape (n,)
-        The evaluated rows, sorted, as indices of the test set, or of the training set for validation.
+        Sorted indices of the evaluated rows. They refer to the test set or, for validation, to the training set.
     misclassified : ndarray of int, shape (m,)
-        The misclassified rows, sorted, as indices of the same set as in `judged`.
+        Sorted indices of the misclassified rows in the same set.
     predicted : ndarray of int, shape (m,)
         Predicted class of each misclassified row, as an index of `labels`.
     decisions : ndarray of shape (m, 1) or (m, c)
-        Decision values of each misclassified row. They are the margin for two classes, otherwise one score for each of
-        the c classes that occur in the training rows, where c ≤ k.
+        Decision values of each misclassified row. For two classes, the decision value is the margin. Otherwise, there
+        is one score for each of the c classes that occur in the training rows, where c ≤ k.
     train_error : float
         Error on the training rows, or on a stratified sample of 5 000 of them.
     validation_error : float or None
         Error on the validation rows of the split. None if the classifier was trained on the whole training set.
+    timings : Timings
+        Duration of each step of the run.
     versions : tuple of (name, version)
         Versions of the program and of all libraries that affect the result. "numerics" is the `RESULTS_VERSION`.
     network : NetworkRecord or None
@@ -308,7 +311,7 @@ class RunResult:
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays of the result and its classifier: name in `ARRAYS` → array."""
+        """Return all arrays of the result and its classifier. Their keys are the names in `ARRAYS`."""
         checked = {}
         for name, (dtype, ndim) in ARRAYS.items():
             home = self.classifier if name in _OF_CLASSIFIER else self
@@ -359,7 +362,7 @@ class RunResult:
             fits["coefficients"] = classifier.coefficients.shape == (len(classifier.biases), classifier.n_support)
         for name, fit in fits.items():
             if not fit:
-                raise ValueError(f"{name} contradicts the other values of the result")
+                raise ValueError(f"the value of {name} contradicts the other values of the result")
 
 
 def _rises(rows: Integers) -> bool:

@@ -1,4 +1,7 @@
-"""Compute one run: fit the representation, learn widths, train, evaluate. The result depends only on data and spec."""
+"""Compute one run: fit the representation, learn the kernel widths, and train and evaluate the classifier.
+
+The result depends only on the data and on the specification of the run.
+"""
 
 import platform
 from collections.abc import Callable
@@ -58,7 +61,7 @@ class Predictions:
 
     @property
     def wrong(self) -> Indices:
-        """Positions, in the array `rows`, of the misclassified rows."""
+        """Positions of the misclassified rows in the array `rows`."""
         return np.flatnonzero(self.truth != self.predicted)
 
     @property
@@ -73,7 +76,7 @@ class Predictions:
         With more than two classes, the margin is the score of the true class minus the highest other score.
         """
         n_scores = self.decisions.shape[1]
-        has_score = self.truth < max(n_scores, 2)  # a class can lack training rows if groups are held out
+        has_score = self.truth < max(n_scores, 2)  # If groups are held out, a class can have no training rows.
         truth, decisions = self.truth[has_score], self.decisions[has_score]
         if n_scores == 1:
             margins = np.where(truth == 1, 1.0, -1.0) * decisions[:, 0]
@@ -129,7 +132,7 @@ def predict_in_blocks(
         Receives an `Estimate` of the error after each block.
     """
     steady = MonotonicProgress(progress)
-    order = order.copy()  # a copy, because the loop below sorts it block by block
+    order = order.copy()  # The order is copied, because the loop below sorts each block in it.
     decisions: list[NDArray[np.float64]] = []
     predicted = np.empty(len(order), np.intp)
     wrong, start, size = 0, 0, _FIRST
@@ -175,19 +178,19 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class RunProgress:
-    """The state of a run. Each state contains the information of all earlier states, so only the latest is needed.
+    """The state of a run. The latest state contains the information of all earlier states of the run.
 
     Attributes
     ----------
     phase : {"fit", "learn", "test", "validation", "train"}
-        The current phase: fitting the representation; learning widths and training; or predicting test, validation or
-        training rows.
+        The current phase. The phase "fit" fits the representation, and the phase "learn" learns widths and trains. The
+        other phases predict test, validation and training rows.
     stack : Stack or None
         The layers fitted so far.
     history : tuple of WidthsStep
         Completed steps of learning the widths.
     chosen : ChosenBy or None
-        How the widths were selected. None before the selection.
+        Description of how the widths were selected. None before the selection.
     training : TrainingStep or None
         Latest step of the solver.
     stage : Stage or None
@@ -195,7 +198,7 @@ class RunProgress:
     epochs : SdaHistory or None
         Epochs of training the autoencoders so far.
     train, validation, test : Estimate or None
-        Errors on the training, validation and test rows so far.
+        Errors on the training, validation and test rows that have been evaluated so far.
     seconds_before : float
         Seconds that an earlier, cancelled computation spent on completed steps of this run, which are reused.
     seconds_left : float or None
@@ -217,7 +220,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
-# Type of the payload of a progress report → field of `RunProgress` that the payload replaces or extends.
+# Maps the type of the object in a progress report to the field of `RunProgress` that the object replaces or extends.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
@@ -228,7 +231,7 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # completed fraction of a phase at which its measured and its typical time count equally
+_TRUST = 0.2  # When this fraction of a phase is complete, its measured and its typical time count equally.
 
 
 def _pace(spent: float, typical: float) -> float:
@@ -273,9 +276,10 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Update the state of the run with the payload of a progress report.
+        """Update the state of the run with the object in a progress report (its payload).
 
-        Return the state if it changed or if the last state was sent at least `REFRESH` seconds ago, otherwise None.
+        Return the state if it has changed, or if `REFRESH` seconds have passed since the last report. Otherwise, return
+        None.
         """
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
@@ -294,7 +298,7 @@ class ProgressCollector:
         return self._state
 
 
-_TRAIN_ROWS = 5_000  # largest number of training rows on which the training error is computed
+_TRAIN_ROWS = 5_000  # Largest number of training rows on which the training error is computed.
 
 
 def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None) -> RunResult:
@@ -330,7 +334,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         return _mean_of_members(data, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
-            estimator.make(name, spec.seed)  # report an unusable estimator before the computation starts
+            estimator.make(name, spec.seed)  # An unusable estimator is reported before the computation starts.
     logged_seconds = reuse.log_of(spec.hash).rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
@@ -370,7 +374,7 @@ def _trained(
     svm : TrainedSvm or None
         The trained SVM. None if the classifier is not an SVM.
     network : Tuned or None
-        The fine-tuned network, if it is the classifier itself.
+        The fine-tuned network. None if the network is not the classifier.
     """
     spec, codes, representation = data.spec, data.classes.train, fitted.representation
     if isinstance(representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
@@ -417,13 +421,14 @@ def _result_of(
     )
 
 
-_TRAINING = 0.9  # fraction of the progress range for training the averaged runs; the rest is for evaluating the mean
+# Fraction of the progress range that is used for training the averaged runs. The rest is for evaluating the mean.
+_TRAINING = 0.9
 
 
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
-    """Evaluate the mean of the decision values of several runs, the members of the requested run.
+    """Evaluate the mean of the decision values of several other runs (`RunSpec.members`).
 
-    A member is not trained again if its result is in `reuse`.
+    If the result of one of these runs is in `reuse`, the run is not trained again.
     """
     members, dataset = data.spec.members, data.dataset
     predictors, timings = [], []
@@ -452,7 +457,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
 def _predictions(
     data: RunData, predict: Predictor, collector: ProgressCollector, seconds: float
 ) -> dict[str, Predictions]:
-    """Predict the test rows if requested, then the validation rows if there are any, then a sample of training rows."""
+    """Predict the test rows if the spec requests it, then all validation rows, then a sample of the training rows."""
     spec, classes, (train, test) = data.spec, data.classes, (data.dataset.train, data.dataset.test)
     wanted = {}
     if spec.evaluate == "test":
@@ -475,9 +480,9 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 
 
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
-    """Return the spec of a fast run, which has the widths and C of a similar run, or median widths and C = 10.
+    """Return the spec of a fast run, which uses the widths and C of a similar run, or median widths and C = 10.
 
-    With this spec, `run` trains a single SVM and reports the test error on a growing stratified subsample.
+    With this spec, the function `run` trains a single SVM. It reports the test error on a growing stratified subsample.
 
     Parameters
     ----------
@@ -553,4 +558,4 @@ def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     return tuple(versions.items())
 
 
-_installed = cache(version)  # the version of a library is cached, because reading it opens files
+_installed = cache(version)  # The version of a library is cached, because reading it opens files.

@@ -22,7 +22,7 @@ from slide_gui.text import counted, layer_name
 
 @dataclass(frozen=True)
 class Method(Choice):
-    """A representation with a classifier.
+    """A method of classification, which consists of a representation and a classifier.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ EVALUATE = table_of(
 
 FIT_ROWS = table_of(
     Choice("training", "fitted on all training rows", "fit the representation on the whole training set"),
-    Choice("split", "fitted on the split", "fit the representation on the split’s 80 %, without the validation rows"),
+    Choice("split", "fitted on the split", "fit the representation on the split, without its validation rows"),
     Choice("labelled", "fitted on the labelled rows only", "fit the representation on the labelled rows only"),
 )
 
@@ -154,14 +154,14 @@ CHOOSE = table_of(
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One run: its data, representation and classifier, and the rows it is trained and evaluated on.
+    """The specification of a run: its data, its method, and the rows for training and evaluating the classifier.
 
     Attributes
     ----------
     fingerprint : str
-        SHA-256 (hex) of the data, as `Dataset.fingerprint`.
+        SHA-256 (hex) of the data, as in `Dataset.fingerprint`.
     source : str
-        Source of the data, as `DataSource.argument`. It is excluded from the hash, because files may be moved.
+        Source of the data, as in `DataSource.argument`. It is excluded from the hash, because files may be moved.
     method : str
         Key in `METHODS`.
     stack : StackParameters
@@ -174,7 +174,7 @@ class RunSpec:
     seed : int
         Seed of the split, of subsamples, and of methods that use random numbers.
     training : {"whole", "split"}
-        Train on the whole training set, or on the split's 80 %.
+        Train on the whole training set, or on the 80 % of it that the split leaves for training.
     evaluate : {"test", "validation"}
         Evaluate on the test set, or on the split's validation rows.
     test_rows : int or None
@@ -194,10 +194,11 @@ class RunSpec:
     labels : int or None
         Number of labelled rows, drawn as a stratified sample, on which the classifier is trained. None means all.
     fit_rows : {"training", "split", "labelled"}
-        Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
-        only. With "split", the validation rows do not affect the representation. Test rows never affect it.
+        Fit the representation, without labels, on the whole training set, on the training rows of the split, or on the
+        labelled rows only. With "split", the validation rows do not affect the representation. Test rows never affect
+        it.
     held_out : HeldOut or None
-        Rule by which the test set was held out, as `Dataset.held_out`. The fingerprint also depends on this rule.
+        Rule by which the test set was held out, as in `Dataset.held_out`. The fingerprint also depends on this rule.
     members : tuple of RunSpec
         Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. The run
         takes its noise and depth from the first member.
@@ -230,15 +231,15 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If there are fewer than two members or more than ten, or if they do not use the same rows.
+            If there are fewer than two runs or more than ten, or if the runs do not use the same rows.
         """
         if not members:
-            raise ValueError("there are no members to average; give at least two runs")
+            raise ValueError("there are no runs to average; give at least two runs")
         rows = {name: getattr(members[0].checked(), name) for name in _ROWS}
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> "RunSpec":
-        """Return a copy of the run with the given fields, such as `fingerprint`, set in it and in all its members."""
+        """Return a copy of the spec with new values of some fields, which are also set in all runs that it averages."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> "RunSpec":
@@ -253,7 +254,7 @@ class RunSpec:
 
     @cached_property
     def _normal(self) -> "RunSpec | None":
-        """The spec that `checked` returns, or None if it is equal to this spec."""
+        """The spec that the method `checked` returns. None if that spec is equal to this one."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
@@ -267,14 +268,14 @@ class RunSpec:
         # uses `repr`, because 3 and 3.0 are equal in Python, but give different hashes.
         if repr(normal) == repr(self):
             return None
-        vars(normal)["_normal"] = None  # makes `normal.checked()` return `normal` itself
+        vars(normal)["_normal"] = None  # As a result, `normal.checked()` returns `normal` itself.
         return normal
 
     def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> "RunSpec":
         given, svm = self.stack.checked(), self.svm.checked()
         stack = given if self.stacked else replace(StackParameters(), depth=0)
         if stack.depth == 0 and method.omits_input:
-            raise ValueError(f"depth is 0, but method {method.key} omits h⁰; use at least one layer")
+            raise ValueError(f"depth is 0, but method {method.key} omits the input h⁰; use at least one layer")
         if stack.sharing == "none":
             stack = replace(stack, window=StackParameters().window)
         if stack.depth == 0:
@@ -299,7 +300,7 @@ class RunSpec:
 
     def _normal_mean(self, numbers: dict[str, Any]) -> "RunSpec":
         if not 2 <= len(self.members) <= _MOST_MEMBERS:
-            raise ValueError(f"mean-margin has {len(self.members)} members; give 2 to {_MOST_MEMBERS} runs")
+            raise ValueError(f"mean-margin averages 2 to {_MOST_MEMBERS} runs, got {len(self.members)}")
         for part in (self.stack, self.svm, self.sda or SdaParameters()):
             part.checked()
         members = tuple(each.checked() for each in self.members)
@@ -310,14 +311,16 @@ class RunSpec:
         )  # fmt: skip
         for each in members:
             if METHODS[each.method].fine_tunes or each.members or each.classifier is not None:
-                raise ValueError(f"a member is {METHODS[each.method].text}, which is not a single SVM; leave it out")
+                raise ValueError(f"cannot average {METHODS[each.method].text}, which is not a single SVM; leave it out")
             for name in _ROWS:
                 if getattr(each, name) != getattr(normal, name):
-                    raise ValueError(f"{name} differs between a member and the mean; all must use the same rows")
+                    raise ValueError(f"{name} differs between the averaged runs; all runs must use the same rows")
         return normal
 
     def drawn(self, split: int, seed: int, **data: Any) -> "RunSpec":
-        """Return the checked spec of this run with another split, seed and `data`, and without `neighbour`.
+        """Return the checked spec of this run with another split, another seed and other data.
+
+        The returned run does not start from the widths of another run.
 
         Parameters
         ----------
@@ -360,7 +363,7 @@ class RunSpec:
         for name, least in (("test_rows", 1), ("labels", 2)):
             value = getattr(self, name)
             if value is not None:
-                numbers[name] = check_integer(name, value, least, otherwise=", or None for all")
+                numbers[name] = check_integer(name, value, least, otherwise=", or None for all rows")
         return numbers
 
     def _check_parts(self, method: Method) -> None:
@@ -374,7 +377,7 @@ class RunSpec:
         if not method.takes_parts and not none:
             raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom for them")
         if self.members and not method.averages:
-            raise ValueError(f"method {method.key} takes no members; use method mean-margin for them")
+            raise ValueError(f"method {method.key} does not average runs; use method mean-margin to average them")
         if self.fit_rows == "labelled" and self.labels is None:
             raise ValueError("fit_rows is 'labelled', but all rows are labelled; give the number of labels")
 
@@ -453,17 +456,19 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
         f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
     )
     if METHODS[method].fine_tunes:
-        text += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
+        text = f"{text}, fine-tuning at rate {sda.fine_tuning_rate:g}"
     return text
 
 
 _MOST_MEMBERS = 10
-_LARGEST = 10**18  # largest seed or split number, because the table of runs stores 64-bit integers
-# Fields that must be equal in an averaging run and all of its members.
+_LARGEST = 10**18  # Largest number of a seed or split. The table of runs stores 64-bit integers.
+
+# Fields that must be equal in a run that averages other runs and in all of these runs.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
-_FIT_ROWS = "fitted_on"  # name of the field fit_rows in JSON documents
-# Fields in the JSON form of every spec. Other fields are written only if they differ from their defaults, so that the
-# hashes of earlier specs stay the same when fields are added.
+_FIT_ROWS = "fitted_on"  # Name of the field fit_rows in JSON documents.
+
+# Fields that are written in the JSON form of every spec. Other fields are written only if they differ from their
+# defaults, so that the hashes of earlier specs stay the same when fields are added.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
@@ -481,7 +486,7 @@ def _plain(value: Any) -> Any:
     return dict(vars(value)) if is_dataclass(value) else value
 
 
-_MOST = 1000  # largest number of noise levels in a range
+_MOST = 1000  # Largest number of noise levels in a range.
 
 
 def noise_axis(text: str) -> tuple[float, ...]:
@@ -507,7 +512,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
     except (ValueError, ZeroDivisionError, OverflowError):
         expected = "FROM:TO:STEP, both ends included, or values separated by commas"
         raise ValueError(f"noise {text!r}: expected {expected}") from None
-    # Round, so that 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
+    # The values are rounded, so that the range 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
     return tuple(round(first + i * step, 12) for i in range(count))
 
 
@@ -558,7 +563,7 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 
 
 def document_hash(document: dict[str, Any], version: int | str) -> str:
-    """Return the SHA-256 (hex) of a results version and the JSON object of a spec from `RunSpec.checked`.
+    """Return the SHA-256 (hex) of a checked spec, given as a JSON object, together with a results version.
 
     The hash is computed from the JSON object itself. It therefore stays the same if a later version adds or drops
     fields. Specs of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own
@@ -574,7 +579,7 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A combination of noise level, depth, split and seed in a sweep, with its run.
+    """A combination of noise level, depth, split and seed in a sweep, with the specification of its run.
 
     At depth 0, the noise has no effect, so all noise levels share one run.
     """
@@ -616,9 +621,9 @@ class SweepSpec:
         depth. Runs at the first noise level, and at every `LONGEST_CHAIN`-th level after it, do not start from another
         run.
     choose : {"none", "each", "pooled"}
-        Selection of noise and depth by validation error, after all points are computed: no selection, one for each
-        split and seed, or one for all splits. The selected points are trained again on the whole training set and
-        tested.
+        Selection of noise and depth by validation error, after all points are computed. Nothing is selected, one point
+        is selected for each split and seed, or one point is selected for all splits. The selected points are trained
+        again on the whole training set and tested.
     """
 
     base: RunSpec

@@ -26,7 +26,7 @@ class Classes:
     labels : tuple of int
         Label of each code. The labels that occur in the training set come first.
     train, test : ndarray of int
-        Code of each row.
+        Code of the label of each row of the training set and of the test set.
     groups : ndarray of int, or None
         Group of each training row, as in `Dataset.groups`. None if the data have no groups.
     """
@@ -43,8 +43,8 @@ class Classes:
         Raises
         ------
         DataError
-            If the training rows have no labels, or all the same label. With `tested`, also if there are no test rows
-            with labels.
+            If the training rows have no labels, or all have the same label. If `tested` is True, the error is also
+            raised if there are no test rows with labels.
         """
         dataset.check_classes()
         assert dataset.train_labels is not None
@@ -52,9 +52,9 @@ class Classes:
         judged = np.empty(0, np.int64) if dataset.test_labels is None else dataset.test_labels
         labels = np.concatenate([known, np.setdiff1d(judged, known)])
         if tested and len(judged) == 0:
-            what = "no test rows" if dataset.n_test == 0 else "no labels for its test rows"
+            what = "there are no test rows" if dataset.n_test == 0 else "the test rows have no labels"
             remedy = "hold out rows of the training file, or evaluate on validation rows"
-            raise DataError(f"has {what}; {remedy}", dataset.name)
+            raise DataError(f"{what}; {remedy}", dataset.name)
         by_label = np.argsort(labels)
         test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
         train = np.searchsorted(known, dataset.train_labels)
@@ -96,7 +96,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        # Number the folds again without empty folds, which can occur if every group contains a single class.
+        # Folds can be empty if every group contains a single class. The folds are numbered again without empty folds.
         folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
@@ -173,7 +173,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
     """
     if dataset.missing is None:
         return dataset
-    from slide_gui.core.imputation import LinearImputer  # imported here, because importing scikit-learn is slow
+    from slide_gui.core.imputation import LinearImputer  # This import is slow, because it imports scikit-learn.
 
     try:
         train, test = dataset.known_cells
@@ -230,21 +230,21 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     if not held_out.folds and not held_out.share:
         return with_filled(whole, progress)
     if whole.n_test:
-        raise DataError(f"already has a test set of {whole.n_test} rows; do not hold out others", whole.name)
+        raise DataError(f"the data already have a test set of {whole.n_test} rows; do not hold out rows", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:
         codes = np.unique(whole.train_labels, return_inverse=True)[1].astype(np.intp)
     n_units, unit = (n, "row") if whole.groups is None else (len(np.unique(whole.groups)), "group")
     if held_out.folds > n_units:
-        problem = f"has {counted(n_units, unit)}, fewer than the {held_out.folds} folds"
+        problem = f"the data have {counted(n_units, unit)}, fewer than the {held_out.folds} folds"
         raise DataError(f"{problem}; request fewer folds", whole.name)
     if whole.groups is not None:
         test = _whole_groups(codes, whole.groups, held_out)
     else:
         test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
     if not 0 < len(test) < n:
-        what, remedy = "class has a row", "give more rows, or hold out fewer"
+        what, remedy = "class has a row", "add rows, or hold out fewer rows"
         if whole.groups is not None:
             what, remedy = "group is", "use fewer folds, another fraction or another seed, or do not group the rows"
         raise DataError(f"no {what} left for {held_out}; {remedy}", whole.name)
@@ -281,7 +281,7 @@ def _scaled_by(
 
 
 def undivided(dataset: Dataset) -> Dataset:
-    """Return the data with all held-out rows back at their original positions, or unchanged if there are none."""
+    """Return all held-out rows to their original positions in the training set. Other data stay unchanged."""
     if dataset.held_out is None or dataset.order is None:
         return dataset
     order = dataset.order
@@ -310,7 +310,7 @@ def undivided(dataset: Dataset) -> Dataset:
         whole="",
         scaling=scaling,
     )
-    whole.__dict__["fingerprint"] = dataset.whole  # the known hash is stored, because hashing all rows is slow
+    whole.__dict__["fingerprint"] = dataset.whole  # The known hash is stored, because hashing all rows is slow.
     return whole
 
 
@@ -386,24 +386,24 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # possible if all rows of other classes are in held-out groups
-        raise DataError("the training rows are all of one class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # `RunSpec.checked` allows this only if `training` is also "split"
+    if (codes[rows] == codes[rows[0]]).all():  # All other classes can be in held-out groups.
+        raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
+    if spec.fit_rows == "split":  # In a checked spec, `training` is then also "split".
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
     if spec.labels > len(rows):
-        raise DataError(f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels", place)
+        raise DataError(f"there are {len(rows)} training rows, fewer than the {spec.labels} requested labels", place)
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
         have = plural("class has", "classes have", len(absent))
-        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labelled rows; request more", place)
+        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labelled rows; request more labels", place)
     return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted. Each group is held out as a whole or not at all."""
+    """Select the held-out rows and return their sorted indices. Each group is held out as a whole or not at all."""
     if held_out.folds:
         shares, part = [1.0 / held_out.folds] * held_out.folds, held_out.fold
     else:
@@ -412,7 +412,7 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the held-out rows, sorted. They are the first rows in the order of `stratified_order`.
+    """Select the held-out rows and return their sorted indices. They come first in the order of `stratified_order`.
 
     The last row of each class in this order is never held out, so that each class keeps a training row.
     """
@@ -422,14 +422,14 @@ def _share(codes: Indices, held_out: HeldOut) -> Indices:
 
 
 def _fold(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the rows of a fold, sorted. Each class is shuffled, and its rows are dealt to the folds in turn."""
+    """Return the sorted indices of the rows of a fold. Each class is shuffled and dealt to the folds in turn."""
     rng = np.random.default_rng(held_out.seed)
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
     return np.sort(order[held_out.fold :: held_out.folds])
 
 
 def subset(dataset: Dataset, n_train: int | None, n_test: int | None) -> Dataset:
-    """Return a stratified subsample of a data set, or the data set itself if it has no more rows than requested.
+    """Draw a stratified subsample of a data set. If it has no more rows than requested, return the data set itself.
 
     Parameters
     ----------
