@@ -1,1 +1,1 @@
-"""Specifications of runs, their results, and the files that store both."""
+"""Specifications and results of runs (trainings and tests of a classifier), and the files that store them."""

@@ -66,7 +66,7 @@ _Reader = Callable[[object, str], Any]
 
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
-    """Return, for each field of a dataclass, the function that checks it; also return the names of required fields."""
+    """Return the function that checks each field of a dataclass, and the names of all required fields."""
     hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
     needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
     return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)
@@ -132,13 +132,13 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode("utf-8", "surrogateescape")  # file names with bytes that are not UTF-8 are valid
-    except UnicodeEncodeError:  # the text contains half of a surrogate pair, which JSON allows
+        value.encode("utf-8", "surrogateescape")  # File names with bytes that are not UTF-8 are valid.
+    except UnicodeEncodeError:  # The text contains half of a surrogate pair, which JSON allows.
         return False
     return True
 
 
-# Type → function that checks a value, and name of the type in error messages.
+# Maps a type to the function that checks whether a value has this type, and to its name in error messages.
 _PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
     int: (_is_integer, "an integer"),
     # An integer is also valid for a field of type float. It is not converted to float, because that would change the

@@ -15,13 +15,14 @@ _FEW_SPLITS = 10
 
 @dataclass(frozen=True)
 class CrossedMean:
-    """The mean of a matrix of k splits × n test rows, with its variance.
+    """The mean of a matrix with one row for each of k splits and one column for each of n test rows.
 
     Attributes
     ----------
     mean : float
+        Mean of all values of the matrix.
     variance : float
-        Variance of the mean, due to the choice of both splits and rows.
+        Variance of the mean, due to the random choice of both splits and test rows.
     degrees : float
         Degrees of freedom of Student's t distribution, for intervals and tests of the mean.
     spread : float
@@ -38,7 +39,7 @@ class CrossedMean:
         """Half the width of the 95 % confidence interval."""
         if self.variance == 0.0:
             return 0.0
-        from scipy.special import stdtrit  # imported late, because SciPy's import is slow
+        from scipy.special import stdtrit  # Importing SciPy is slow, so it is imported only when needed.
 
         return float(stdtrit(self.degrees, 1.0 - LEVEL / 2)) * math.sqrt(self.variance)
 
@@ -53,23 +54,23 @@ class CrossedMean:
 
 
 def crossed_mean(values: ArrayLike) -> CrossedMean:
-    """Estimate the mean of a two-way random-effects model, in which every split is tested on the same rows.
+    """Estimate the mean of the errors of several splits on the same test rows, by a two-way random-effects model.
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
     Here s²_rows is the variance of the means of rows, and s²_splits is the variance of the means of splits. MS_E is the
-    mean square of the interaction. It is subtracted, because each of the first two terms contains it. Satterthwaite's
-    formula gives the degrees of freedom.
+    mean square of the interaction. It is subtracted, because each of the first two terms contains it. The degrees of
+    freedom are those of Satterthwaite's formula.
 
     With few splits, tests with Satterthwaite's approximation reject a true hypothesis too often. At a level of 5 %, the
     simulated rates were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five and 5.2 % with ten. With fewer
-    than ten splits, the 97.5 % point of t is therefore at least the approximation by Cochran and Cox. This
+    than ten splits, the 97.5 % point of Student's t is therefore at least the approximation by Cochran and Cox. This
     approximation is a weighted mean of two 97.5 % points: with k − 1 and with n − 1 degrees of freedom. The weight of
-    the first point is the fraction of the variance that is due to splits.
+    the point with k − 1 degrees of freedom is the fraction of the variance that is due to splits.
 
     Parameters
     ----------
     values : array_like of shape (k, n)
-        Errors (0 or 1), or the differences of two methods' errors. k and n are at least 2.
+        Errors (0 or 1) of one method, or differences between the errors of two methods. k and n are at least 2.
     """
     values = np.asarray(values, np.float64)
     k, n = values.shape
@@ -108,7 +109,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
     rates : sequence of ErrorRate, length k
         Error rate of each split.
     errors : sequence of tuple of bytes, length k
-        For each split, the `RunResult.row_errors` of its run, or of its run on each fold. None if unknown.
+        For each split, the `RunResult.row_errors` of its run, or of its runs on all folds of the data. None if unknown.
     """
     known = tuple(tuple(filter(None, each)) for each in errors)
     if len(rates) < 2 or any(len(some) < len(each) for some, each in zip(known, errors, strict=True)):
@@ -171,7 +172,7 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values in the given order.
+    """Adjust p-values for the number of tests by Holm's method, and return them in the given order.
 
     The i-th smallest of m p-values is multiplied by m − i + 1 and limited to 1. If the product is below the adjusted
     value of the next smaller p-value, it is replaced by that value. If all hypotheses with adjusted values of at most α
