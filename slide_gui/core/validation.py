@@ -68,7 +68,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 def number_or_nan(value: object) -> float:
     """Return a real number as a float. Return NaN for a boolean, a number that is too large, and any other object."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, bool) or not isinstance(value, (int, float, Real)):
         return math.nan
     try:
         return float(value)

@@ -173,7 +173,7 @@ def test_that_the_table_of_runs_is_read_once_for_all_pages(small_plan, window, m
     assert len(reads) == 1
 
 
-def test_that_both_tables_are_exported_as_shown_and_a_click_on_a_cell_opens_its_runs(full, window, page, tmp_path):
+def test_that_both_tables_are_exported_a_click_opens_runs_and_they_are_evaluated_once(full, window, page, tmp_path):
     finished(window)
     assert [offer.name for offer in page.export_options()] == ["errors", "times"]
     main = cells_of(page, "raw-svm")[0].main
@@ -184,11 +184,12 @@ def test_that_both_tables_are_exported_as_shown_and_a_click_on_a_cell_opens_its_
     assert main in page.numbers()
     row = [row.key for row in page.errors.rows].index("slide-svm")
     page.errors.clicked.emit(page.errors.model().index(row, 0))
-    runs = window.pages.page("runs")
-    assert window.pages.shown() is runs
-    wait(lambda: runs.run_table.selected())
-    hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
-    assert set(runs.run_table.selected()) == hashes
+    runs, latest = window.pages.page("runs"), window.session.evaluation.reading.latest
+    wait(lambda: window.pages.shown() is runs and runs.run_table.selected())
+    assert set(runs.run_table.selected()) == {a.spec_hash for a in latest[1].cell("rectangles", "slide-svm").answers}
+    show_page(window, "evaluation")
+    finished(window)
+    assert window.session.evaluation.reading.latest is latest
 
 
 def test_that_results_on_other_data_are_not_merged_into_the_table_and_reproduced_ones_keep_their_tests():

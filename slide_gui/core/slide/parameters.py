@@ -125,8 +125,7 @@ class StackParameters:
 
     def document(self) -> dict[str, Any]:
         """Return the parameters as JSON-compatible values, without `sharing` and `window` if these are defaults."""
-        default = StackParameters()
-        added = {name for name in ("sharing", "window") if getattr(self, name) == getattr(default, name)}
+        added = {name for name in ("sharing", "window") if getattr(self, name) == getattr(StackParameters, name)}
         return {name: value for name, value in vars(self).items() if name not in added}
 
     @property

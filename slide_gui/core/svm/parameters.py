@@ -89,7 +89,7 @@ class SvmParameters:
 
     def document(self) -> dict[str, Any]:
         """Return the parameters as a dictionary for JSON, without `retune_rows` if it has its default value."""
-        usual = self.retune_rows == SvmParameters().retune_rows
+        usual = self.retune_rows == SvmParameters.retune_rows
         return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
     def checked(self) -> Self:

@@ -376,7 +376,7 @@ class Cell:
         """Name of the method."""
         return row_title(self.method)
 
-    @property
+    @cached_property
     def rate(self) -> ErrorRate | None:
         """Mean test error over the available splits with its 95 % confidence interval. None if no result exists."""
         if self.shipped_rate is not None or not self.answers:

@@ -20,6 +20,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -154,7 +155,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         """
         wanted = "" if deleted else "WHERE deleted = 0"
         query = f"SELECT {self._named(_NAMES)} FROM runs {wanted} ORDER BY created, hash"
-        return [self._line(dict(zip(_NAMES, row, strict=True))) for row in self._db.rows(query)]
+        return [self._line(row) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
         """Return all hashes that begin with the given text, including those of deleted runs and of damaged rows."""
@@ -171,7 +172,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         DataError
             If its row is damaged.
         """
-        return self._line(self._row_of(spec_hash))
+        return self._line(tuple(self._row_of(spec_hash).values()))
 
     def load(self, spec_hash: str) -> RunResult:
         """Return the complete result of a run, after checking that it agrees with its row of the table.
@@ -214,7 +215,7 @@ class RunStore(AbstractContextManager["RunStore"]):
                 result = self._result(row)
                 whole.append(number)
                 self._check_row(row, result)
-                self._line(row)
+                self._line(tuple(row.values()))
             except DataError as error:
                 faults[name if name not in faults else f"row {number}"] = str(error)
         return StoreReport(len(rows), faults, damage, tuple(whole))
@@ -442,11 +443,12 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
         return row
 
-    def _line(self, row: dict[str, Any]) -> StoredRun:
+    def _line(self, values: tuple[Any, ...]) -> StoredRun:
+        """Return the run in a row, given the values of the columns `_NAMES`, which may be followed by other values."""
         try:
-            return StoredRun.from_row(row)
+            return _stored_run(values[: len(_NAMES)])
         except ValueError as error:
-            raise self._damaged_row(row["hash"], str(error)) from None
+            raise self._damaged_row(values[0], str(error)) from None
 
     def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
         run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
@@ -576,6 +578,15 @@ def get_or_run(
 def _hash_of(row: dict[str, Any], version: str) -> str:
     """Return the hash of the spec in the JSON document of a row, together with a results version."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
+
+
+@lru_cache(maxsize=1 << 17)
+def _stored_run(values: tuple[Any, ...]) -> StoredRun:
+    """Return the run in a row, given the values of the columns `_NAMES`.
+
+    Runs are cached, because the window reads the whole table whenever it may have changed. Most rows are then the same.
+    """
+    return StoredRun.from_row(dict(zip(_NAMES, values, strict=True)))
 
 
 def _array_folder(path: Path) -> Path:

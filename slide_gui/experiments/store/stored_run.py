@@ -149,7 +149,7 @@ def _merged(usual: Mapping[str, Any], different: Mapping[str, Any]) -> dict[str,
     return whole
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)  # the runs of the full protocol have 376 settings
 def _parsed(text: str) -> Setting | None:
     try:
         different = json.loads(text)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from threading import Event
 
 from slide_gui.data.dataset import Dataset
@@ -267,11 +268,19 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
     """
     cost = CostModel()
     for run in stored:
-        setting = Setting.from_text(run.setting) if run.fingerprint in shapes else None
-        if setting is None:
-            continue
-        with suppress(ValueError):  # The parameters may belong to another version of the program, or be damaged.
-            stack = replace(setting.spec.stack, noise=run.noise, depth=run.depth).checked()
-            spec = replace(setting.spec, fingerprint=run.fingerprint, stack=stack)
-            cost.add(replace(RunKind.of(spec, shapes[run.fingerprint]), warm=setting.warm), run.seconds)
+        if run.fingerprint in shapes and run.setting is not None:
+            shape = shapes[run.fingerprint]
+            with suppress(ValueError):  # The parameters may belong to another version of the program, or be damaged.
+                cost.add(_kind(run.setting, run.noise, run.depth, run.fingerprint, shape), run.seconds)
     return cost
+
+
+@lru_cache(maxsize=4096)  # the full protocol has 23 000 runs of 1 577 kinds
+def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
+    """Return the kind of a stored run with the setting `text`. Raise ValueError if its parameters are invalid."""
+    setting = Setting.from_text(text)
+    if setting is None:
+        raise ValueError("the setting is unreadable")
+    stack = replace(setting.spec.stack, noise=noise, depth=depth).checked()
+    spec = replace(setting.spec, fingerprint=fingerprint, stack=stack)
+    return replace(RunKind.of(spec, shape), warm=setting.warm)

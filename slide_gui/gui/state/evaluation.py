@@ -66,7 +66,7 @@ class EvaluationController(QObject):
         The evaluation; it reports an `EvaluationState`.
     reading : Task
         The job that reads the stored results of the table. Its result is (plan of the table, state of the table,
-        remaining cost).
+        remaining cost, stored runs). The stored runs are None until the remaining cost is known.
 
     Signals
     -------
@@ -144,18 +144,20 @@ class EvaluationController(QObject):
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
-        if self.runs.running or not self._library.listed:
+        table, rows = self.choice.table, self._library.stored_runs
+        is_current = self.known and not self.reading.running and self.reading.latest[3] == rows
+        if self.runs.running or not self._library.listed or is_current:
+            self._drop_stored_progress()
             self.changed.emit()
             return
-        table, rows = self.choice.table, self._library.stored_runs
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress)
             # Compute and cache the comparisons here, because the import of SciPy must not delay the window.
             _ = state.comparisons
             # Show the stored results now, because the computation of the remaining cost takes a second.
-            progress.report(1.0, (table, state, {}))
-            return table, state, remaining_cost(table, state, rows, progress)
+            progress.report(1.0, (table, state, {}, None))
+            return table, state, remaining_cost(table, state, rows, progress), rows
 
         self.reading.start(work)
 
