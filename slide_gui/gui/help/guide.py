@@ -96,7 +96,7 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Add space around paragraphs and headings, and wrap long lines of code, which Qt's Markdown reader omits."""
+        """Add space around paragraphs and headings, and wrap long lines of code, because Qt does not do so."""
         block = self.text.document().begin().next()
         while block.isValid():
             layout = block.blockFormat()

@@ -347,7 +347,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "save_session", "Save session…", "Ctrl+S", _save_session,
-            "Save the parameters, pins, page choices and paths of the data to a file that Open restores",
+            "Save the parameters, pins, page choices and paths of the data to a session file",
         ),
         Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
         Command(
@@ -440,7 +440,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "Let the left button draw or erase in the Flow view",
         ),
         _experiment(
-            "run_copies", "Start, pause or resume corrupted copies", "Ctrl+Shift+M",
+            "run_copies", "Start, pause or resume the fit to corrupted copies", "Ctrl+Shift+M",
             lambda w: w.weights_page.set_view(COPIES).toggle(), why_not=_not_here,
         ),
         _image("next_sample", "Next image", "Ctrl+Right", lambda w: w.weights_page.shown.next()),
@@ -470,7 +470,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("guide", "Guide", "F1", _guide, "Open the guide to all pages and commands"),
         Command(
             "tour", "Take the tour", "Ctrl+F1", lambda w: w.tour.start(),
-            "Learn from generated Rectangles what SLIDE does, in eleven cards", _no_tour,
+            "Learn in eleven cards what SLIDE does with the generated data set Rectangles", _no_tour,
         ),
         Command("palette", "Command palette…", "Ctrl+Shift+P", _palette, "Search commands, data sets and recent files"),
         Command(

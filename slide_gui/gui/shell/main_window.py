@@ -405,7 +405,7 @@ class MainWindow(QMainWindow):
     def set_scale(self, scale: float) -> None:
         """Store the size of the window's contents for the next start."""
         self.settings.setValue("scale", str(scale))
-        title = f"{100 * scale:.0f} % from the next start"
+        title = f"Size {100 * scale:.0f} % from the next start"
         text = "The new size applies to text, images and controls."
         self.notice.show_message(UserMessage(title, text, kind="information"))
 

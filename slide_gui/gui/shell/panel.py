@@ -39,7 +39,7 @@ _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
-# For each parameter with a slider: its label, its range (minimum, maximum, step and default) and its tooltip.
+# Each parameter with a slider has a label, a range (minimum, maximum, step and default) and a tooltip.
 _SLIDERS = {
     "noise": (
         "Noise level",
@@ -60,7 +60,7 @@ _SLIDERS = {
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
 """The colour maps that the user can select for the tiles."""
-# For each parameter of the stack and each setting of the tiles with a combo box: its label, tooltip and choices.
+# Each parameter of the stack and each setting of the tiles with a combo box has a label, a tooltip and choices.
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -376,7 +376,7 @@ class ParameterPanel(VerticalScroll):
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
         self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
-        self._badge.hide()  # `_show_dataset` shows the badge when a data set is opened
+        self._badge.hide()  # The method `_show_dataset` shows this badge when a data set is opened.
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
         self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)

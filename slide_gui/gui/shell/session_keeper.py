@@ -249,10 +249,10 @@ def _remove_if_empty(mark: Path) -> None:
             if is_empty and sys.platform != "win32":
                 import fcntl
 
-                # Raises an OSError if an open window uses the lock file; the file is then not removed.
+                # This call raises an OSError, and removes nothing, if an open window uses the lock file.
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark.unlink()
-        if is_empty and sys.platform == "win32":  # Windows refuses to remove a file that a program has open
+        if is_empty and sys.platform == "win32":  # Windows refuses to remove a file that a program has open.
             mark.unlink()
 
 

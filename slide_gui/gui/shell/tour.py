@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-# Width in pixels. If the window is narrower and the panel is hidden, the card is shown below the page, which then uses
-# the width of the panel.
+# If the window is narrower than this number of pixels and the panel is hidden, the card is shown below the page. The
+# page then also uses the width of the panel.
 _NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 

@@ -121,7 +121,7 @@ class RunController(QObject):
         self.estimate = Task(queue, "estimate", "Estimating", text, RunProgress, self, background=True, automatic=True)
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
-        self.trial = Task(queue, "try", "Trying your data", "The data could not be tried", TrialState, self)
+        self.trial = Task(queue, "try", "Trying your data", "The trial could not be completed", TrialState, self)
         self.spec: RunSpec | None = None
         self.result: RunResult | None = None
         self.cancelled: RunSpec | None = None
