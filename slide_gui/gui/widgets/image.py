@@ -86,7 +86,7 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show the image `values`, or instead its copy `drawn` with earlier strokes if both have the same shape.
+        """Show the image `values`, or its copy `drawn` with earlier strokes if this copy has the same shape.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class DrawingCanvas(Picker):
             self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
-        """Return the rows and columns that the brush covers at a pixel."""
+        """Return the rows and columns of the image that the brush covers when it is centred on a pixel."""
         assert self.image is not None
         row, column = divmod(index, self.image.shape[1])
         before, after = (self._brush - 1) // 2, self._brush // 2 + 1

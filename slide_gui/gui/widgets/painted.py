@@ -89,9 +89,9 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side of an image pixel for which `pixels` of them fit into `extent`.
+    """Return the largest side length of an image pixel with which `pixels` pixels fit into the length `extent`.
 
-    The side is an integer number of device pixels, or a device pixel divided by an integer if there is less space.
+    The side length is an integer number of device pixels, or a device pixel divided by an integer if space is short.
     """
     device = extent * ratio
     pixels_per = int(device // max(pixels, 1))

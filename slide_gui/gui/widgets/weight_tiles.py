@@ -159,7 +159,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # Each value is a size and theme with the image that was drawn for them. The key is `Tile.identity`.
+        # For each `Tile.identity`, this dictionary stores the drawn image with its size and theme.
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self.name_feature: Callable[[int], str] | None = None

@@ -172,7 +172,7 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
     return (
         EvaluationRow("", "SLIDE", tuple(slide), strong=True),
-        EvaluationRow("", "SdA as selected", tuple(sda), "on a GPU in the paper"),
+        EvaluationRow("", "SdA as selected", tuple(sda), "computed on a GPU in the paper"),
         EvaluationRow("", "Speed-up", tuple(speedup), "over SdA as selected"),
     )
 

@@ -86,7 +86,7 @@ class RunsPage(Page):
         if library.reading and not library.runs:
             return "reading…", "The runs are being read."
         if not library.listed:
-            return "could not be read", "The runs could not be read."
+            return "the runs could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
         listed = f"{listed}; {others} (grey) with another results version" if others else listed

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # If the view is lower than this number of pixels, the prediction is shortened to one line.
-# The smallest width of the image name with its buttons, and the largest width of the colour bar, in pixels.
+# These are the smallest width of the image name with its buttons and the largest width of the colour bar, in pixels.
 _IMAGE_ROW, _BAR = 232, 260
 _UNLIKE = "This image is unlike the training images: few of them have the same pixels lit, or the image is blank."
 
@@ -199,7 +199,7 @@ class FlowPart(View):
 
             return flow_export(flow_result(model, image, caption, seed, caption), source)
 
-        return (ExportOption("flow", "the flow of this input", export, style),)
+        return (ExportOption("flow", "the flow of this input through the layers", export, style),)
 
     def numbers(self) -> str:
         flow, names = self.flow, self._workspace.feature_names

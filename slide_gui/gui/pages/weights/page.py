@@ -202,7 +202,7 @@ class WeightsPage(Page):
             rows = weight_rows(model, pixels)
             return noise_animation([dataset], [rows]) if moves else weights_export([rows], [source])
 
-        title, still, moving = "the animation by noise", partial(export, False), partial(export, True)
+        title, still, moving = "the animation by noise level", partial(export, False), partial(export, True)
         about = "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95."
         return (
             *self.shown_view().export_options(style),
