@@ -16,7 +16,7 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-# Predictions with at most this number of multiplications take up to 5 ms and run on the GUI thread. Longer ones are queued.
+# Predictions with at most this number of multiplications take up to 5 ms on the GUI thread. Longer ones are queued.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
 _CHANNEL = "decide"  # All jobs of this class use one channel, because they run one after another.

@@ -56,7 +56,7 @@ class PixelSelection(QObject):
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
-        """Request previews of the rows of W of the pixels of `features` while the noise slider moves."""
+        """Request previews of the rows of W for the pixels in `features` while the noise slider moves."""
         self._workspace.fitting.watched = self.features()
 
     @Slot(object)
