@@ -168,7 +168,8 @@ def _read_files(
             arrays.append((path, read_idx(path, progress=step)))
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
-            table = partial(read_csv, like=like) if like is not None and read_table is read_csv else read_table
+            before_test = role_of(path.name) == "train" and role_of(paths[-1].name) == "test"
+            table = partial(read_csv, like=like, before_test=before_test) if read_table is read_csv else read_table
             parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
     return parts + _join_idx(arrays)
 

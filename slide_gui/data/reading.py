@@ -145,6 +145,16 @@ NO_GUESSES = ParseReport()
 """Report for a file about which nothing was guessed."""
 
 
+def find_column(requested: str, columns: Sequence[str]) -> int | None:
+    """Return the index of a column as `requested_column` does, or None if the table has no such column."""
+    folded = [name.lower() for name in columns]
+    for name, names in ((clean_name(requested), columns), (requested.lower(), folded)):
+        if name in names:
+            return names.index(name)
+    number = requested.removeprefix("#")  # another column may have the number as its name, but not with #
+    return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= len(columns) else None
+
+
 def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
     """Return the index of a column given by its name, in upper or lower case, or by its number: 1 or #1 is the first.
 
@@ -162,12 +172,8 @@ def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
     DataError
         If the table has no such column.
     """
-    folded = [name.lower() for name in columns]
-    for name, names in ((clean_name(requested), columns), (requested.lower(), folded)):
-        if name in names:
-            return names.index(name)
-    number = requested.removeprefix("#")  # another column may have the number as its name, but not with #
-    if number.isdecimal() and 1 <= int(number) <= len(columns):
-        return int(number) - 1
+    column = find_column(requested, columns)
+    if column is not None:
+        return column
     listed = f"{counted(len(columns), 'column')} ({', '.join(columns[:6])}{', …' if len(columns) > 6 else ''})"
     raise DataError(f"has no column {requested!r}; it has {listed}: give a name, or a number from 1", place)

@@ -162,7 +162,7 @@ TRAIN = "a,b,class\n.1,.2,0\n.3,.4,1\n.5,.6,0\n"
     [
         ("a,b,kind\n.1,.2,0\n.3,.4,1\n", "kind,b,a\n1,0,.5\n1,1,.25\n", AS_GUESSED, [[0.5, 0], [0.25, 1]], [1, 1]),
         (TRAIN, "b,a,class\n.75,.5,1\n1,.25,0\n", AS_GUESSED, [[0.5, 0.75], [0.25, 1]], [1, 0]),
-        ("id,a,kind\n7,.1,0\n7,.3,1\n", "kind,a\n1,.5\n", ParseOptions(left_out=("1",)), [[0.5]], [1]),
+        ("id,a,kind\n7,.1,0\n7,.3,1\n", "kind,a,B\n1,.5,2\n", ParseOptions(left_out=("1", "b")), [[0.5]], [1]),
         ("a,b,species\n.1,.2,p\n.3,.4,q\n", "class,b,a\nq,0,.5\n", AS_GUESSED, [[0.5, 0.0]], [1]),
         (TRAIN, "b,a\n1,.5\n0,.25\n", AS_GUESSED, [[0.5, 1], [0.25, 0]], None),
         (TRAIN, ",a,b,class\n" + "".join(f"{k},.5,1,0\n" for k in range(10)), AS_GUESSED, [[0.5, 1]] * 10, [0] * 10),

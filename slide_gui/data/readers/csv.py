@@ -37,6 +37,7 @@ from slide_gui.data.reading import (
     Guess,
     ParseOptions,
     ParseReport,
+    find_column,
     requested_column,
 )
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -63,7 +64,12 @@ _FORMATTED_NUMBER = re.compile(
 
 
 def read_csv(
-    path: Path, reading: ParseOptions = AS_GUESSED, *, like: DataPart | None = None, progress: Progress = NO_PROGRESS
+    path: Path,
+    reading: ParseOptions = AS_GUESSED,
+    *,
+    like: DataPart | None = None,
+    before_test: bool = False,
+    progress: Progress = NO_PROGRESS,
 ) -> DataPart:
     """Read a table of numbers, one sample per line, with or without a line of column names.
 
@@ -118,6 +124,8 @@ def read_csv(
     like : DataPart, optional
         The training set, if the table is a test set. The label column then has the same name as in the training set or,
         without names, the same position. If the table does not have this column, the test set has no labels.
+    before_test : bool
+        True if a test set is read afterwards. A column that is to be left out may then be in the test set only.
     progress : Progress
         Reports the fraction of the text read.
 
@@ -130,7 +138,7 @@ def read_csv(
     place, size = str(path), path.stat().st_size
     with path.open("rb") as file:
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
-        layout = table_layout(stream, reading, place, like)
+        layout = table_layout(stream, reading, place, like, before_test=before_test)
         d = len(layout.columns)
         has_texts = layout.label in layout.text or layout.left_out or layout.decimal_commas
         stream.seek(layout.start)
@@ -284,7 +292,13 @@ class TableLayout:
 
 
 def table_layout(
-    stream: BinaryIO, reading: ParseOptions, place: str, like: DataPart | None = None, known: tuple[str, ...] = ()
+    stream: BinaryIO,
+    reading: ParseOptions,
+    place: str,
+    like: DataPart | None = None,
+    known: tuple[str, ...] = (),
+    *,
+    before_test: bool = False,
 ) -> TableLayout:
     """Detect the layout of a table from its first lines. `known` are the column names of the training set, if any."""
     lines, comments, blanks = _first_lines(stream, place)
@@ -329,6 +343,8 @@ def table_layout(
     samples = below if header else [first, *below]
     text = _text_columns(samples, len(first))
     reading = _options_like(reading, like, columns, bool(names), place)
+    if before_test:
+        reading = replace(reading, left_out=tuple(x for x in reading.left_out if find_column(x, columns) is not None))
     index = {name: k for k, name in enumerate(columns)}
     left_out = frozenset(index.get(each) or requested_column(each, columns, place) for each in reading.left_out)
     group = None if reading.group is None else requested_column(reading.group, columns, place)
@@ -613,13 +629,15 @@ def _options_like(
         if k is None or reading.label_column is not None or len(columns) != len(trained_on):
             return reading
         return replace(reading, label_column=f"#{k + 1}")
+    others_left = (each for each in reading.left_out if find_column(each, trained_on) is None)
+    in_test_only = [columns[requested_column(each, columns, place)] for each in others_left]
     label = None if k is None else trained_on[k]
     n_known = len(trained_on) - (label is not None)
     if k is not None and not named and len(columns) == n_known:  # only the label column is missing
         numbers = tuple(str(n + (n < k)) for n in like.opened.left_out)
         return replace(reading, label_column=NO_COLUMN, left_out=numbers, group=None)
     group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]
-    left_out = [trained_on[n] for n in like.opened.left_out if trained_on[n] != group]
+    left_out = [*(trained_on[n] for n in like.opened.left_out if trained_on[n] != group), *in_test_only]
     others = set(columns) - {*like.feature_names, *left_out, group} if named else columns[n_known:]
     return replace(
         reading,
