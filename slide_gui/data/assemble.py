@@ -251,7 +251,8 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
             if names
         ]
         problem = f"{' and '.join(differences)}, compared with the training set {train.place}"
-        remedy = ", or choose the label column" if train.labels is None else ""
+        is_guessed = train.labels is None or any(each.what.startswith("labels in") for each in train.opened.guesses)
+        remedy = ", leave out the others, or choose the label column" if is_guessed else ", or leave out the others"
         raise DataError(f"{problem}; give both files the same column names{remedy}", test.place)
     if test.feature_names == train.feature_names:
         return test
