@@ -82,7 +82,7 @@ def test_that_names_give_role_and_kind_in_any_order():
         ("test", "rows"): "test_images",
         ("test", "labels"): "TEST_Y",
     }
-    for names in (["data", "target", "other"], ["features", "Y"], ["image", "labels"]):
+    for names in (["data", "target", "other"], ["features", "Y"], ["fea", "gnd"], ["image", "labels"], ["imgs", "y"]):
         assert known_names(names, "f") == {("", "rows"): names[0], ("", "labels"): names[1]}
     assert known_names(["anything"], "f") == {("", "rows"): "anything"}
     assert known_names(["X", "y_test"], "f") == {("", "rows"): "X"}  # there are no rows for these labels

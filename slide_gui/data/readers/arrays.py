@@ -19,7 +19,7 @@ from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name
 
-_ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
+_ROWS, _LABELS = "x|data|images?|imgs?|features|fea", "y|labels?|targets?|gnd"
 _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # largest code point of Unicode, and its surrogates
@@ -176,10 +176,10 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
 def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read an archive of arrays, chosen by name.
 
-    Rows are named X, data, images or features. Labels are named y, labels or targets; they are numbers or texts. Upper
-    and lower case and the plural do not matter. The names of training and test arrays start or end with ``train`` or
-    ``test``, as in ``X_train`` or ``test_labels``. All other arrays are ignored. If the number of features is a perfect
-    square of at least 64, the rows are guessed to be square images.
+    Rows are named X, data, images, imgs, features or fea. Labels are named y, labels, targets or gnd; they are numbers
+    or texts. Upper and lower case and the plural do not matter. The names of training and test arrays start or end with
+    ``train`` or ``test``, as in ``X_train`` or ``test_labels``. All other arrays are ignored. If the number of features
+    is a perfect square of at least 64, the rows are guessed to be square images.
 
     Raises
     ------
