@@ -427,7 +427,6 @@ def test_that_a_file_reopens_with_the_confirmed_parse_options_and_split(window, 
     assert (window.reading_preview.isVisible(), window.workspace.dataset is before) == (False, True)
     window.open_files([pixels])
     wait(lambda: window.workspace.dataset is not before)
-    at_rest(window)
     assert not window.reading_preview.isVisible()
     window.workspace.read_as(ParseOptions(shape=(8, 9)))
     wait(lambda: window.workspace.dataset.image_shape == (8, 9))

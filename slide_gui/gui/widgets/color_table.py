@@ -166,7 +166,7 @@ class ColorTable(QTableWidget):
 
     def _fit(self) -> None:
         """Fit the cells to the size of the table. Cells wider than `_USUAL` are at most twice as wide as high."""
-        self.verticalHeader().setMaximumWidth(self.width() // 3)
+        self.verticalHeader().setMaximumWidth(2 * self.width() // 5)
         height = min((self.viewport().height() - _FOOT) // max(self.rowCount(), 1), _TALLEST)
         self.verticalHeader().setVisible(height >= _LEAST_HEADING)
         self.updateGeometries()

@@ -352,12 +352,21 @@ def test_that_every_matrix_fits_with_its_legend_and_long_names_are_told_apart(sh
     matrix = shown(ConfusionMatrix(), *size)
     matrix.set_counts(np.eye(many, dtype=int) * 1000 + 1, [f"a rather long class name {i}" for i in range(many)])
     area, last = matrix.viewport().rect(), cell(matrix, many - 1, many - 1)
-    assert area.contains(last)
-    assert last.bottom() <= area.height() - 30
+    assert area.adjusted(0, 0, 0, -30).contains(last)
     heads = [matrix.horizontalHeaderItem(i) for i in range(many)]
     assert [head.text() for head in heads] == [f"…{i}" for i in range(many)]
     assert heads[1].toolTip() == "predicted a rather long class name 1"
     matrix.grab()
+
+
+def test_that_the_legend_and_the_headings_of_rows_fit_next_to_each_other(shown):
+    matrix = shown(ConfusionMatrix(), 280, 240)
+    matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
+    legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
+    text = "columns: predicted; error scale: 0–50.0 % of a class"
+    assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
+    matrix.set_counts([[50, 50], [40, 60]], ["benign", "malignant"])
+    assert matrix.verticalHeader().width() > 8 + metrics.horizontalAdvance("40.0 %  malignant")
 
 
 @pytest.fixture
