@@ -290,7 +290,7 @@ def test_that_identical_splits_count_as_one_and_significance_is_by_holm_over_the
     assert not any(one.significant for one in crowd.comparisons.values())
 
 
-def test_that_progress_rises_and_the_state_counts_runs(evaluated):
+def test_that_progress_rises_the_state_counts_runs_and_the_remaining_cost_can_be_cancelled(evaluated):
     state, _, listener = evaluated
     assert listener.complete
     assert all(cell.complete for cell in state.cells)
@@ -301,6 +301,10 @@ def test_that_progress_rises_and_the_state_counts_runs(evaluated):
     assert list(splits) == [("rectangles", cell.method, k) for k in (0, 1) for cell in CELLS if k < cell.n_splits]
     assert any(s.seconds_left for s in listener.payloads)
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
+    stopped = StopAfter(3)
+    with pytest.raises(Cancelled):
+        remaining_cost(CELLS, empty_state(CELLS, ()), (), stopped)
+    assert 0.0 == stopped.fractions[0] < stopped.fractions[-1] < 1.0
 
 
 def test_that_the_seconds_left_count_each_run_once(tmp_path, monkeypatch):

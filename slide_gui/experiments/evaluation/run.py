@@ -65,8 +65,8 @@ def remaining_cost(
     cost = measured_cost(rows, {info.fingerprint: shapes[info.key] for info in state.data})
     stored = {row.hash for row in rows}
     costs: dict[tuple[str, str], dict[tuple[str, str], float]] = {(cell.data, cell.method): {} for cell in cells}
-    for task in tasks(cells):
-        progress.report(1.0)
+    for task, part in progress.each(list(tasks(cells))):
+        part.report(0.0)
         key, info = (task.plan.data, task.plan.method), infos.get(task.plan.data)
         cell = state.cell(*key)
         if cell is not None and any(answer.split == task.split for answer in cell.answers):

@@ -152,12 +152,12 @@ class EvaluationController(QObject):
             return
 
         def work(progress: Progress) -> tuple[object, ...]:
-            state = stored_evaluation(table, rows, progress=progress)
+            state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
             # Compute and cache the comparisons here, because the import of SciPy must not delay the window.
             _ = state.comparisons
             # Show the stored results now, because the computation of the remaining cost takes a second.
-            progress.report(1.0, (table, state, {}, None))
-            return table, state, remaining_cost(table, state, rows, progress), rows
+            progress.report(0.1, (table, state, {}, None))
+            return table, state, remaining_cost(table, state, rows, progress.part(0.1, 1.0)), rows
 
         self.reading.start(work)
 
