@@ -169,7 +169,7 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
         names, files = (), [(file, 0) for file in image_files(folder)]
     if not files:
         problem = "contains no pictures of classes; open a folder with one sub-folder of pictures for each class"
-        raise DataError(problem, str(folder))
+        raise DataError(f"{problem}, or open data files themselves", str(folder))
     rows, shape = np.empty((0, 0), np.float32), (0, 0)
     others: list[tuple[Path, tuple[int, ...]]] = []
     for index, (file, _) in enumerate(files):
