@@ -239,7 +239,7 @@ def test_that_a_file_is_refused_in_one_sentence_before_much_memory_is_taken(tmp_
     assert peak < 16e6
 
 
-@pytest.mark.parametrize("mark", ["NA", "?", "n/a", "NaN", "null", "", '""', " na "])
+@pytest.mark.parametrize("mark", ["NA", "?", "n/a", "NaN", "-nan", "null", "", '""', " na "])
 def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path, mark):
     for classes, kind in (("xy", "class"), ("01", "label")):
         text = f"a,b,class\n.1,.2,{classes[0]}\n.3,.4,{mark}\n.5,.6,{classes[1]}\n"

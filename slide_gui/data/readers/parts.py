@@ -14,7 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NO_GUESSES, Guess, ParseReport
 from slide_gui.text import counted
 
-_MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"))
+_MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"))
 
 SMALLEST_SQUARE = 64
 """Smallest number of features of a table that may be guessed to be the pixels of a square image (8 × 8)."""
