@@ -414,8 +414,7 @@ def test_that_a_file_with_guessed_options_opens_with_a_preview_whose_late_choice
     window.panel.reading_requested.emit()
     assert preview.isVisible()
     assert preview.reading() == window.workspace.source.reading
-    rows = RANDOM.random((20, 144), np.float32)
-    open_data(window, Dataset("larger", rows, rows[:0]))
+    open_data(window, Dataset("larger", RANDOM.random((20, 144), np.float32), np.zeros((0, 144), np.float32)))
     preview.shape.activated.emit(preview.shape.findText("6 × 12"))  # an exception in a slot fails the test
 
 

@@ -512,7 +512,11 @@ class TileLayout(ImageLayout):
         box = self.tile(row, self.shown_columns()[0])
         if self._is_mosaics(row):
             return QRectF(box.x(), box.y(), 0.0, 0.0)
-        return QRectF(box.x(), box.y() - self._head - LINE, NAME_LABEL if self.bars else LABEL, LINE - 2)
+        width = float(NAME_LABEL if self.bars else LABEL)
+        # Names of features may be long. A label therefore extends to the end of a tile if no caption fits there.
+        free = -(width + REMOVE + self.gap) % (self.size[0] + self.gap)
+        width += free if self.bars and free < LABEL else 0.0
+        return QRectF(box.x(), box.y() - self._head - LINE, width, LINE - 2)
 
     def remove(self, row: int) -> QRectF:
         """Return the box of a row's × button, next to its label."""

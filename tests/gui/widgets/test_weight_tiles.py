@@ -227,6 +227,15 @@ def test_that_mosaics_and_two_rows_fit_and_further_pins_change_no_sizes(app, siz
     assert layout.size[0] >= least
 
 
+def test_that_long_names_of_pins_remain_distinct_and_use_the_space_without_captions(view):
+    names = [f"concentration in the blood of the patient of {salt} (mmol/l)" for salt in ("sodium", "calcium")]
+    view.set_content(COLUMNS, tuple(row(tile(1), tile(2), title=name) for name in names))
+    boxes = [view.layout_of().label(number).toRect().adjusted(0, 0, 0, -4) for number in range(2)]
+    assert len({view.grab(box).toImage().constBits().tobytes() for box in boxes}) == 2
+    view.set_content(("layer",) * 4, (row(*[tile(1, (10,))] * 4),))
+    assert view.layout_of(392, 500).remove(0).right() == view.layout_of(392, 500).tile(0, 1).right()
+
+
 def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view):
     before = view.grab().toImage()
     view.set_crosshair(9)
