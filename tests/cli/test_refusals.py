@@ -129,7 +129,7 @@ FAILURES = {
     "train tiny.npz --classifier neural_network.MLPClassifier alpha=-1": "alpha",
     "train flowers.csv --folds 50": "40 rows, fewer than the 50 folds",
     "train three-rows.csv --group label --folds 3 --label-column a": "2 groups, fewer than the 3 folds",
-    "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "the training rows are all of one",
+    "train three-rows.csv --group a --held-out 0 --on-split --evaluate validation": "all training rows have the same",
     "try flowers.csv --label-column none": "choose the label column",
     "train three-rows.csv --leave-out label": "three-rows: the last column is left out; choose the label column",
     "train flowers.csv --held-out 0 -o r.sqlite": "flowers: there are no test rows; hold out rows of the training file",
