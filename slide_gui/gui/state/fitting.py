@@ -179,7 +179,7 @@ class Fitting(QObject):
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if self.is_fresh(self.parameters.depth):
                 self._rest.start()
-            # Otherwise keep the preview, because views show it for the layers that are not fitted yet.
+            # Unless all layers are fitted, keep the preview, because views show it for the remaining layers.
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
                 self.preview = None
         self.changed.emit()
