@@ -100,8 +100,9 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         if not (label_name or shape or guesses) and d > n and square_shape(n, SMALLEST_SQUARE):
             why = f"if its {d} columns are the samples instead, save the transposed array"
             guesses = (Guess(f"{n} rows of {d} features", why),)
-        if shape and not label_name and (n == shape[0] != shape[1] or shape[1] > max(n, shape[0])):
-            guesses = (Guess(f"{n} images of {shape[0]} × {shape[1]}", "the first axis counts the images"),)
+        h, w = shape or (0, 0)
+        if shape and not label_name and (n == h != w or w > max(n, h) or max(h, w) > 4 * min(h, w)):
+            guesses = (Guess(f"{n} images of {h} × {w}", "the first axis counts the images"),)
         opened = ParseReport(guesses=guesses, unlabelled="" if label_name else _UNLABELLED)
         role = role or role_of(file_name)
         parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
