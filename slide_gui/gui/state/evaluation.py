@@ -153,7 +153,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
-            # Compute and cache the comparisons here, because the import of SciPy must not delay the window.
+            # The first comparison imports SciPy, which must not delay the window. The results are cached.
             _ = state.comparisons
             # Show the stored results now, because the computation of the remaining cost takes a second.
             progress.report(0.1, (table, state, {}, None))
