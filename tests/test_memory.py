@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -185,6 +186,28 @@ def test_that_there_is_one_thread_per_core_but_no_more_than_the_default():
 def test_that_an_environment_variable_of_the_user_takes_precedence(name):
     for number in ("1", "2"):
         assert child(SET.format(1) + PRINT, **{name: number}) == child(DEFAULT + PRINT, **{name: number})
+
+
+@pytest.mark.parametrize(("running", "threads"), [((3, 4, 3, 5, 9), 1), ((3, 1, 9, 9, 9), 2)])
+def test_that_blas_uses_one_thread_while_other_processes_always_need_the_cores(monkeypatch, running, threads):
+    numbers, limited = iter(running), []
+    monkeypatch.setattr(blas, "_n_running", lambda: next(numbers))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(blas, "loaded_blas", lambda: (blas.Blas("a", threads=2),))
+    monkeypatch.setattr(blas, "one_thread", lambda: nullcontext(limited.append(1)))
+    for name in blas._VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    blas._is_busy.cache_clear()
+    with blas.one_thread_if_busy():
+        assert limited == [1] * (2 - threads)
+    blas._is_busy.cache_clear()
+
+
+def test_that_the_number_of_running_threads_is_read_or_unknown(tmp_path, monkeypatch):
+    monkeypatch.setattr(blas, "_STATISTICS", tmp_path / "stat")
+    assert blas._n_running() == 0
+    (tmp_path / "stat").write_text("cpu 1 2\nprocs_running 7\nprocs_blocked 0\n")
+    assert blas._n_running() == 7
 
 
 def test_that_the_threads_are_set_before_the_first_job_of_the_window():

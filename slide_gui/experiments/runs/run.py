@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui import __version__
-from slide_gui.blas import loaded_blas
+from slide_gui.blas import loaded_blas, one_thread_if_busy
 from slide_gui.core.baselines import OtherClassifier
 from slide_gui.core.sda.model import SdaHistory
 from slide_gui.core.slide.stack import Stack
@@ -301,6 +301,7 @@ class ProgressCollector:
 _TRAIN_ROWS = 5_000  # Largest number of training rows on which the training error is computed.
 
 
+@one_thread_if_busy()
 def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None) -> RunResult:
     """Compute the run that a spec describes, and return its result.
 
