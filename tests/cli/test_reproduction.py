@@ -38,7 +38,7 @@ def test_that_everything_is_made_on_a_page_and_an_interrupted_reproduction_resum
 
 def test_that_a_file_that_is_no_store_is_refused_before_anything_is_drawn(cli):
     Path("mine.csv").write_text("a,b\n" * 100)
-    assert "mine.csv: is not a run store" in cli("reproduce --out out --store mine.csv", code=1).err
+    assert "mine.csv: this is not a run store" in cli("reproduce --out out --store mine.csv", code=1).err
     assert [path.name for path in Path("out").iterdir()] == ["slide-gui.sha256"]
 
 
