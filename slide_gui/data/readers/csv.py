@@ -664,7 +664,8 @@ def _suspicious_columns(
                 yield Guess(what, "if it means a missing number, leave these cells empty")
         counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
         if counts or _IDENTIFIER_NAME.fullmatch(columns[k]):
-            yield Guess(f"column {_shown(k, columns)} numbers the rows or groups", "leave it out, or use it as --group")
+            remedy = "leave it out, or use it for groups (--group)"
+            yield Guess(f"column {_shown(k, columns)} numbers the rows or groups", remedy)
     total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
     for k in range(len(features) - 1, -1, -1):
         total += rows[:, k]
