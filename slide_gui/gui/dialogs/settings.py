@@ -76,9 +76,9 @@ class SettingsDialog(QDialog):
         self.reopen.clicked.connect(self._store_reopen)
         self.forget.clicked.connect(self._forget)
         self.change_place.clicked.connect(self.place_requested)
-        self.reset.clicked.connect(self._ask_to_reset)
         cluster.changed.connect(self._show_place)
         self.question = self._build_question()
+        self.reset.clicked.connect(self.question.open)
         self.resize(560, 400)
 
     def _heading(self, text: str) -> None:
@@ -157,10 +157,6 @@ class SettingsDialog(QDialog):
         self._recent.forget()
         self._choices.forget()
         self.show_settings()
-
-    @Slot()
-    def _ask_to_reset(self) -> None:
-        self.question.open()
 
     @Slot()
     def _reset(self) -> None:

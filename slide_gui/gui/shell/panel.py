@@ -170,7 +170,7 @@ class SplitControls(QWidget):
         self.fold.setPrefix("fold ")
         self.folds = self._number("Folds", "Number of folds, 2 to 20", 2, 20, row)
         self.folds.setPrefix("of ")
-        self.kind.activated.connect(self._change_kind)
+        self.kind.activated.connect(self._change)
         self.hide()
 
     def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout) -> QSpinBox:
@@ -219,13 +219,9 @@ class SplitControls(QWidget):
             box.setVisible(kind == _FOLDS)
         self.seed.setVisible(kind != _NOTHING)
 
-    @Slot(int)
-    def _change_kind(self, _index: int) -> None:
+    @Slot()
+    def _change(self) -> None:
         self._show_kind()
-        self._change(0)
-
-    @Slot(int)
-    def _change(self, _value: int) -> None:
         wanted = self.held_out()
         if wanted != self._shown:
             self._shown = wanted

@@ -385,6 +385,11 @@ class Workspace(QObject):
         """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
+    @Slot(float)
+    def drag_noise(self, noise: float) -> None:
+        """Change the noise level during a drag, which is undone in one step."""
+        self.set_parameters(gesture="noise", noise=noise)
+
     def select(self, gesture: str = "", **changes: Any) -> None:
         """Change the selection. Selecting an image ends the display of a test image and removes the strokes."""
         state = replace(self.state, selection=replace(self.state.selection, **changes))

@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
-from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.error_rate import ErrorRate, describe_rows
 from slide_gui.experiments.evaluation.protocol import published, sensitivity
 from slide_gui.experiments.files.provenance import FigureProvenance
@@ -64,7 +63,7 @@ class CurvesPage(Page):
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
         for view in (self._plot, self._map):
             view.point_clicked.connect(self._open)
-        self._plot.cursor_moved.connect(self._cursor_moved)
+        self._plot.cursor_moved.connect(workspace.drag_noise)
         self.add_stack(self._plot, self._map)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self._estimate)
@@ -90,8 +89,7 @@ class CurvesPage(Page):
         row.addWidget(self._buttons)
         row.addWidget(self.shown)
         tip = "Train at the current noise level and depth with median widths, then evaluate"
-        self.estimate_button = add_button(self, row, "Estimate this point", tip)
-        self.estimate_button.clicked.connect(self._estimate_offered)
+        self.estimate_button = add_button(self, row, "Estimate this point", tip, clicked=self._estimate_offered)
         row.addStretch(1)
         self.status = label("", self, wraps=True, height=32)
         self.status.setToolTip("The glossary in the guide (F1) explains criteria, widths and the guard")
@@ -193,10 +191,6 @@ class CurvesPage(Page):
     def _start_sweep(self, sweep: SweepSpec) -> None:
         self._chosen = None
         self._controller.start_sweep(sweep)
-
-    @Slot(float)
-    def _cursor_moved(self, noise: float) -> None:
-        self._workspace.set_parameters(gesture="noise", noise=min(round(noise, 2), LARGEST_NOISE))
 
     @Slot(object)
     def _open(self, point: ErrorPoint) -> None:

@@ -243,10 +243,8 @@ class ImageRow(QWidget):
         self._shown, self._worded = shown, worded
         row = flush(QHBoxLayout(self), 0)
         self._caption = placed(row, ElidedLabel("", self), 1)
-        self._buttons = [add_button(self, row, text, kind="flat") for text in ("◀", "▶", "mean")]
-        self._buttons[0].clicked.connect(shown.previous)
-        self._buttons[1].clicked.connect(shown.next)
-        self._buttons[2].clicked.connect(shown.toggle_mean)
+        slots = {"◀": shown.previous, "▶": shown.next, "mean": shown.toggle_mean}
+        self._buttons = [add_button(self, row, text, kind="flat", clicked=slot) for text, slot in slots.items()]
         for arrow in self._buttons[:2]:
             arrow.setFixedWidth(28)
         self._buttons[2].setCheckable(True)

@@ -92,7 +92,7 @@ class WeightsView(View):
         tip = "The first layer is updated exactly; deeper layers are approximate until they are fitted"
         self._noise = NumberSlider("Noise level", (0.0, LARGEST_NOISE, 0.01, 0.3), tip, self)
         self._noise.hide()
-        self._noise.value_changed.connect(self._change_noise)
+        self._noise.value_changed.connect(self._workspace.drag_noise)
         self._noise.value_settled.connect(self._workspace.history.end_gesture)
         self.tiles = self._add_tiles("All rows of W, and the rows of the selected and of the pinned features")
         self.tiles.row_removed.connect(self._release)
@@ -111,10 +111,6 @@ class WeightsView(View):
         """Show or hide a slider for the noise level. In full-screen mode, this slider replaces the panel."""
         self._noise.setVisible(shown)
         self.refresh()
-
-    @Slot(float)
-    def _change_noise(self, noise: float) -> None:
-        self._workspace.set_parameters(gesture="noise", noise=noise)
 
     # Sizes -----------------------------------------------------------------------------------------------------
 
