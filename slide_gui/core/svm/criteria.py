@@ -17,7 +17,7 @@ _TILE = 256
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Value and gradient of a criterion at one kernel.
+    """Value and gradient of a criterion for one kernel matrix.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Evaluation:
         G = ∂J/∂K̃, where K̃ is the kernel matrix K with 1/C added to its diagonal. Every entry of K̃ is treated as an
         independent variable.
     beta : ndarray
-        Signed dual coefficients y α. The solver can start from them if it is called with a similar kernel.
+        Signed dual coefficients y α. The solver can start from these values if the next kernel is similar.
     n_support : int
         Number of support vectors.
     """
@@ -46,7 +46,7 @@ def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress =
 
 
 def spread(matrix: Array, places: Indices, n: int, progress: Progress = NO_PROGRESS) -> Array:
-    """Return an (n, n) matrix with the entries of `matrix` in the rows and columns `places`, and 0 elsewhere."""
+    """Return an (n, n) matrix that contains `matrix` in the rows and columns `places`, and 0 elsewhere."""
     whole = np.zeros((n, n))
     for tile in tiles(len(places), _TILE, progress):
         whole[np.ix_(places[tile], places)] = matrix[tile]
@@ -72,11 +72,11 @@ class KernelProblem:
     kernel : ndarray of shape (n, n)
         Kernel matrix K, with ones on its diagonal.
     y : ndarray of shape (n,) or (n, k)
-        Labels −1 and 1. Criteria for any number of classes take a matrix with one column per one-vs-rest problem.
+        Labels −1 and 1. Criteria for any number of classes need a matrix with one column per one-vs-rest problem.
     ridge : float
         Value 1/C that is added to the diagonal of K.
     weights : ndarray of shape (n,), optional
-        Weights of the points. The C of a point is C times its weight.
+        Weights of the points. For each point, C is multiplied by its weight.
     held_out : ndarray of bool, shape (n,), optional
         True for held-out points. The points that are not held out must include both classes.
     start : ndarray of shape (n,), optional
@@ -95,12 +95,12 @@ class KernelProblem:
 
     @property
     def ridges(self) -> Array | float:
-        """The values 1/(C wᵢ) that are added to the diagonal of K, for the weights wᵢ of the points."""
+        """The values 1/(C wᵢ) that are added to the diagonal of K, where wᵢ is the weight of point i."""
         return self.ridge if self.weights is None else self.ridge / self.weights
 
 
 def hold_out(problem: KernelProblem) -> Evaluation:
-    """Return the smoothed error on held-out points and its gradient G (see `Evaluation`).
+    """Return the smoothed error on the held-out points and its gradient G (see `Evaluation`).
 
     The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, with labels y and the constant s
     (`_STEEPNESS`). The decision function f is trained on the points that are not held out. With weights, J is the
@@ -161,10 +161,11 @@ def press(problem: KernelProblem) -> Evaluation:
 def radius_margin(problem: KernelProblem) -> Evaluation:
     """Return the radius-margin criterion and its gradient G (see `Evaluation`).
 
-    The criterion is J = R² ‖w‖² / n, where R² = 1 + 1/C − mean(K̃) is the squared radius of the points, and
-    1/‖w‖² is the squared margin of an L2-SVM. The squared norm of its weight vector w is ‖w‖² = yᵀβ for the labels y
-    and the signed dual coefficients β. The gradient is G = [‖w‖²(I/n − 11ᵀ/n²) − R²ββᵀ] / n. K̃ is defined in
-    `Evaluation`. The criterion is a bound on the fraction of misclassified points and is not defined with weights.
+    The criterion is J = R² ‖w‖² / n, where 1/‖w‖² is the squared margin of an L2-SVM with the weight vector w. The
+    squared radius R² = 1 + 1/C − mean(K̃) is the mean squared distance of the points from their mean in the feature
+    space of the kernel. For the labels y and the signed dual coefficients β, ‖w‖² = yᵀβ. The gradient is
+    G = [‖w‖²(I/n − 11ᵀ/n²) − R²ββᵀ] / n. K̃ is defined in `Evaluation`. The criterion is a bound on the fraction of
+    misclassified points and is not defined with weights.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η in `span`; a positive η makes the criterion change gradually if a point leaves the active set
+_SMOOTHING = 0.1  # η in `span`; if η is positive, the criterion changes continuously when a point leaves the active set
 _LEAST = 1e-10
 
 
@@ -195,11 +196,11 @@ def span(problem: KernelProblem) -> Evaluation:
     """Return the smoothed leave-one-out error of an L2-SVM and its gradient G (see `Evaluation`).
 
     The error is estimated from the span of each support vector. The support vectors are the active set, and G is zero
-    outside this set. H = [K̃ 1; 1ᵀ 0], with K̃ as in `Evaluation`, is restricted to the active set. Let β be the signed
-    dual coefficients, y the labels, and Δ = η/|β| with the constant η (`_SMOOTHING`). With the top-left block A of
-    (H + diag(Δ, 0))⁻¹, the smoothed squared spans are S = 1/diag A − Δ. The leave-one-out outputs, times the labels,
+    outside this set. Let H = [K̃ 1; 1ᵀ 0] for the points of the active set, with K̃ as in `Evaluation`. Let β be the
+    signed dual coefficients, y the labels, and Δ = η/|β| with the constant η (`_SMOOTHING`). With the top-left block A
+    of (H + diag(Δ, 0))⁻¹, the smoothed squared spans are S = 1/diag A − Δ. The leave-one-out outputs, times the labels,
     are o = 1 − y β S. The criterion is J = (1/n) Σ ½(1 + tanh(−s o)) with the constant s (`_STEEPNESS`). With weights,
-    J is the weighted mean. If a point is left out, it is removed entirely, whatever its weight.
+    J is the weighted mean. A left-out point is removed entirely, whatever its weight.
     """
     kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
     svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)
@@ -215,8 +216,8 @@ def span(problem: KernelProblem) -> Evaluation:
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # `by_span` is the derivative of the criterion with respect to the spans. Except for rounding, it is at least 0,
-    # because `slope` is negative and each β has the sign of its label.
+    # `by_span` is the derivative of the criterion with respect to the squared spans. Apart from rounding errors, it is
+    # at least 0, because `slope` is negative and each β has the sign of its label.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
@@ -237,7 +238,7 @@ class Criterion(Choice):
     any_classes : bool
         True if the criterion accepts one column of labels per class. False if it is defined for two classes only.
     holds_out : bool
-        True if the criterion uses held-out points. This requires a class of at least two rows.
+        True if the criterion uses held-out points. Then at least one class must have two or more rows.
     """
 
     evaluate: Callable[[KernelProblem], Evaluation]
@@ -250,14 +251,14 @@ CRITERIA = table_of(
     Criterion(
         "span",
         "span (leave-one-out error)",
-        "the leave-one-out error from the span of the support vectors (works well for two classes at high noise)",
+        "the leave-one-out error, estimated from support vector spans (works well for two classes at high noise)",
         span,
     ),
     Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
     Criterion(
         "press",
         "press (regression error)",
-        "the squared leave-one-out error of kernel ridge regression, which needs one matrix inverse for all classes",
+        "the squared leave-one-out error of kernel ridge regression (one matrix inverse suffices for all classes)",
         press,
         any_classes=True,
     ),
@@ -273,12 +274,12 @@ LEARNED_BY = table_of(
 
 
 def resolved(criterion: str, n_classes: int) -> str:
-    """Return a key of `LEARNED_BY` with "auto" replaced by "span" for two classes, or by "press" for more.
+    """Return the criterion, with "auto" replaced by "span" for two classes and by "press" for more than two.
 
     Raises
     ------
     ValueError
-        If the key is unknown.
+        If the criterion is unknown.
     """
     check_choice("criterion", criterion, LEARNED_BY)
     if criterion == AUTO:
@@ -316,7 +317,8 @@ def evaluate(
     held_out : ndarray of bool, shape (n,)
         True for held-out points. Criteria that do not hold out points ignore it.
     starts : dict, optional
-        Signed dual coefficients of each pair of classes for a similar kernel. The new coefficients replace them.
+        Signed dual coefficients of each pair of classes for a similar kernel, from which the solver starts. They are
+        replaced by the new coefficients.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     weights : ndarray of shape (n,), optional
@@ -325,8 +327,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If the criterion is unknown, if it needs held-out rows and a pair of classes has none, or if weights are given
-        to a criterion that is not defined with weights.
+        If the criterion is unknown, if it needs held-out points and a pair of classes has none, or if weights are
+        given to a criterion that is not defined with weights.
     """
     chosen = check_choice("criterion", criterion, CRITERIA)
     n_classes = int(codes.max()) + 1

@@ -1,7 +1,7 @@
 """Train two-class SVMs on many points.
 
-Small sets of points, called working sets, are optimised one after the other, and kernel rows are computed only for
-points in these sets. If there are few points, one set contains all of them.
+The coefficients of small sets of points, called working sets, are optimised one set at a time. Kernel rows are computed
+only for points in these sets. If there are few points, one set contains all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ from slide_gui.core.svm.kernel import KernelRows, VectorRows, kernel_tiles, set_
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-_TILE = 256  # number of kernel rows per matrix–vector product; the results of these products are summed in float64
+_TILE = 256  # number of kernel rows per matrix–vector product; the products are summed in float64
 _EXACT_ROWS = 512
 
 
 class ScratchBuffer:
-    """Memory for kernel values, which consecutive problems reuse because writing to new memory would be slower."""
+    """Memory for kernel values that consecutive problems reuse, because writing to new memory would be slower."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
 
     def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """Return an uninitialised array of `count` values. It overwrites the array that the last call returned."""
+        """Return an uninitialised array of `count` values, which uses the memory of the previously returned array."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
             self._bytes = np.empty(0, np.uint8)  # frees the old memory before new memory is allocated
@@ -41,7 +41,7 @@ class CachedRows:
     Parameters
     ----------
     source : KernelRows
-        The kernel of the n points.
+        Source of the kernel values between the n points.
     store : ndarray of shape (capacity, n), of the source's dtype
         Memory for the cached rows.
     tol : float
@@ -79,9 +79,10 @@ class CachedRows:
             self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Return the sum of the kernel rows of `points`, each times its factor, and add new rows to the cache.
+        """Return the sum of the kernel rows of `points`, multiplied by `factors`, and add new rows to the cache.
 
         If the new rows do not fit into the cache, all rows except those of `points` and `keep` are removed first.
+        If some rows still do not fit, they are computed but not cached.
         """
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
@@ -111,7 +112,7 @@ class CachedRows:
         """Remove all rows from the cache, except for the rows of the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        # The rows move in the order of their positions in the cache, so that no row is overwritten before it moves.
+        # The rows are moved in the order of their positions, so that no row is overwritten before it is moved.
         for target, point in enumerate(stay):
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
@@ -124,20 +125,20 @@ class CachedRows:
 WHOLE = 1000  # largest number of points for which the entire kernel matrix is computed
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-# An outer step optimises one working set. The solver stops after more than this many consecutive outer steps without
+# An outer step optimises one working set. The solver stops if more than this number of consecutive outer steps make no
 # progress.
 _MOST_STALLED = 8
-# An outer step counts as progress if it decreases the objective by more than this × gap², where gap is the optimality
-# gap. An exact SMO step decreases the objective by 0.25 × gap².
+# An outer step counts as progress if it decreases the objective by more than this factor × gap², where gap is the
+# optimality gap. A single SMO step without rounding errors decreases the objective by about 0.25 × gap².
 _LEAST_GAIN = 0.02
-# A working set gets at most this number of new points, or as many as there are support vectors if these are more.
+# Largest number of new points in a working set. If there are more support vectors than this, their number is the limit.
 _NEW_LEAST = 256
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
-# A working set also includes points that come this close to violating an optimality condition, because the next step
+# A working set also includes points that are this close to violating an optimality condition, because the next step
 # may cause the violation.
 _CLOSE = 0.1
-_START_TOL = 0.1  # tolerance of the solution for a quarter of the points, from which the solver starts
-_MANY = 0.4  # above this fraction of support vectors, computing the entire matrix is faster than computing their rows
+_START_TOL = 0.1  # tolerance for training on a quarter of the points, whose solution is the start for all points
+_MANY = 0.4  # if support vectors exceed this fraction of the points, computing the entire matrix at once is faster
 _ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance
 
 
@@ -150,19 +151,19 @@ class SolverOptions:
     squared : bool
         True for the squared hinge loss (L2-SVM), False for the hinge loss (C-SVC).
     C : float
-        Penalty of errors.
+        Penalty for errors.
     tol : float
         Largest allowed violation of the optimality conditions, in units of the margin.
     max_iter : int or None
         Largest number of SMO steps; None sets no limit.
     memory : int
-        Largest number of bytes for kernel values.
+        Largest number of bytes that kernel values may take.
     seed : int
         Seed for drawing a quarter of the points, on which the SVM is trained first.
     shuffled : bool
         True if the points of each class are in random order, so that the first points are a random sample.
     exact : bool
-        True to compute the optimality gap of the solution again in float64 if the kernel values are float32.
+        True to recompute the optimality gap of the solution in float64 if the kernel values are float32.
     """
 
     squared: bool
@@ -215,7 +216,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return how many bytes of float32 kernel values the solver stores for n points if its limit is `memory`."""
+    """Return the number of bytes of float32 kernel values that the solver stores for n points with limit `memory`."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
@@ -239,7 +240,7 @@ def _division(n: int, floats: int) -> tuple[bool, int, int]:
 
 
 def least_memory(n: int, itemsize: int = 4) -> int:
-    """Return the smallest number of bytes for kernel values that training on n points needs.
+    """Return the minimum memory, in bytes, that training on n points needs for kernel values.
 
     One kernel value takes `itemsize` bytes.
     """
@@ -262,16 +263,16 @@ def solve(
     Parameters
     ----------
     source : KernelRows
-        The kernel of the n points.
+        Source of the kernel values between the n points.
     y : ndarray of shape (n,)
         Labels −1 or 1, both present.
     options : SolverOptions
     weights : ndarray of shape (n,), optional
-        Positive weights of the points. The C of a point is C times its weight.
+        Positive weights of the points. For each point, C is multiplied by its weight.
     start : ndarray of shape (n,), optional
         Signed dual coefficients to start from, such as the solution of a similar problem. They may violate the bounds.
     scratch : ScratchBuffer, optional
-        Memory of an earlier problem, which this problem overwrites.
+        Memory of an earlier problem, whose contents are overwritten.
     progress : Progress
         Receives a `SolverStep` after every working set.
 
@@ -331,7 +332,7 @@ def solve(
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
-    """Return the solution, with its optimality gap increased if rounding errors of the kernel values matter.
+    """Return the solution, with a larger optimality gap if rounding errors of the kernel values are not negligible.
 
     If each kernel value has an error of at most `rounding`, the error of an SVM output is at most `rounding` · Σ|β|.
     This bound is added to the gap, unless it is below half the tolerance. With the larger gap, the solution may no
@@ -376,12 +377,12 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds. Then shrink either the positive or the negative ones, so that all sum to 0."""
+    """Clip coefficients to their bounds, then scale down the positive or the negative ones to make their sum 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    # If the sum is already 0, scaling would only move coefficients that equal C away from this bound.
+    # If the sum is already 0 up to rounding, scaling would only move coefficients slightly away from the bound C.
     if abs(positive - negative) <= 1e-9 * positive:
         return beta
     least = min(positive, negative)
@@ -389,7 +390,7 @@ def _feasible(beta: Array, box: Box) -> Array:
 
 
 class _WorkingSetSolver:
-    """Solver that optimises one working set of points after another, or all points at once if there are few."""
+    """Solver that optimises one working set after another, or all points at once if there are few."""
 
     def __init__(
         self,
@@ -414,7 +415,10 @@ class _WorkingSetSolver:
         self._matrix: NDArray[np.floating] = np.empty((0, 0))
 
     def corrected(self, source: VectorRows, solution: Solution, error: float) -> Solution:
-        """Compute the optimality gap of a solution in float64. Continue to solve as long as this halves the gap.
+        """Recompute the optimality gap of a solution in float64, and resume the solver if it has not converged.
+
+        This is repeated until the solution has converged, a repetition does not halve the gap, or the largest number
+        of SMO steps is reached.
 
         Parameters
         ----------
@@ -500,7 +504,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return the matrix K̃ of the given points: the kernel plus the ridge. The next call overwrites it."""
+        """Return the matrix K̃ of the given points (K̃ as in `Solution`). The next call overwrites this matrix."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -531,8 +535,8 @@ class _WorkingSetSolver:
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # If only one coefficient is inside its bounds, it alone determines the bias. The bias may then be at one
-        # end of the gap, and only one class would have violations.
+        # If only one point has a coefficient strictly inside its bounds, the bias is the residual of this point. If
+        # this residual is one of the two that define the gap, only one class would have violations.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))
