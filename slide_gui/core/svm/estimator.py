@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine whose radial basis function kernel has one width per layer (paper, §5, eq. 12).
 
-    The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …. Gradient descent on a bound or
-    estimate of the generalisation error can learn the widths σ_t.
+    The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …. The widths σ_t can be learned by
+    gradient descent on a bound or an estimate of the generalisation error.
 
     Parameters
     ----------
@@ -55,21 +55,21 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         is given, σ² is the number of blocks. Otherwise σ² and C are selected together on held-out rows.
     criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
         Criterion that is minimised to learn the widths. "radius-margin" is the bound R²‖w‖²/n on the error. "span" is
-        the smoothed leave-one-out error from the span of the support vectors. "hold-out" is the smoothed error on a
-        held-out fifth of the rows. "press" is the leave-one-out squared error of kernel ridge regression. "auto" is
-        "span" for two classes and "press" for more.
+        the smoothed leave-one-out error, estimated from the spans of the support vectors. "hold-out" is the smoothed
+        error on a held-out fifth of the rows. "press" is the squared leave-one-out error of kernel ridge regression.
+        "auto" is "span" for two classes and "press" for more.
         With more than two classes, "press" is averaged over one-vs-rest targets, and the other criteria are averaged
         over one-vs-one problems.
         "radius-margin" does not estimate the error. If the classes overlap strongly, its optimum has such small widths
         and C that every point is a support vector.
         With every criterion, the learned widths are compared with scaled median widths, unless a class has too few
-        rows. The comparison uses rows to which neither of them was fitted: rows outside the subset, or a held-out fifth
-        of the rows (two fifths in turn if a fifth has fewer than 200 rows). The widths with fewer errors are used or,
-        in a tie, the learned widths. `chosen_by_` reports the result.
+        rows. The comparison uses rows to which neither of them was fitted. These are rows outside the subset (see
+        `subset_size`), or a held-out fifth of the rows (two fifths in turn if a fifth has fewer than 200 rows). The
+        widths with fewer errors are used or, in a tie, the learned widths. `chosen_by_` reports the result.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
-        Penalty of errors. If it is None, C is selected. If the widths are learned, a value of C is learned with them,
+        Penalty for errors. If it is None, C is selected. If the widths are learned, a value of C is learned with them,
         and cross-validation on the same rows selects 1, 3 or 10 times this value. With the hinge loss, or if the
         comparison selects median widths, cross-validation selects from 1, 10, 100 and 1000. If widths are not learned,
         C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
@@ -84,14 +84,14 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     retune : bool, default=True
         If True, all widths that were learned on a subset are multiplied by one common factor, and C is adjusted unless
         it is given. The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows are
-        outside the subset. Nothing is adjusted if less than a fifth of all rows are outside the subset.
+        outside the subset. Nothing is adjusted if fewer than a fifth of all rows are outside the subset.
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None
         Seed of the subset, the held-out rows and the rows that the solver starts with. None means the seed 0, so
         repeated fits give the same model.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes. In training at the final widths, the C of a row is C times the weight of its class.
+        Weights of the classes. In the final training, C is multiplied for each row by the weight of its class.
         "balanced" uses the weights n / (n_classes · rows of the class). The criterion "radius-margin" is not defined
         with weights and raises an error.
 
@@ -177,13 +177,13 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         y : array-like of shape (n,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, 0 or more. In training at the final widths, the C of a row is C times its weight. If
-            widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C
-            are selected, errors are weighted. If C is selected, the weights are first divided by the mean of those
-            above 0, so that their unit has no effect; `C_` refers to these weights. The subset, the held-out rows and
-            the median distances ignore weights, so repeating rows may give other widths and another C than weighting
-            them. Rows of weight 0 are left out, but they count towards "balanced" class weights. Other weights below
-            1e-15 times the largest weight are raised to this value.
+            Weights of the rows, 0 or more. In the final training, C is multiplied for each row by its weight. If widths
+            and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C are
+            selected, errors are weighted. If C is selected, the weights are first divided by the mean of the positive
+            weights, so that only their ratios matter; `C_` refers to the divided weights. The subset, the held-out rows
+            and the median distances ignore weights, so repeated rows may give other widths and another C than weights.
+            Rows of weight 0 are left out, but they count towards "balanced" class weights. Other weights below 1e-15
+            times the largest weight are raised to this value.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional
@@ -220,9 +220,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             if (missing := np.bincount(codes, minlength=len(classes)) == 0).any():
                 name = classes[missing].tolist()[0]
                 raise ValueError(
-                    f"every row of class {name!r} has weight 0; leave its rows out, or give one a weight above 0"
+                    f"every row of class {name!r} has weight 0; leave the class out, or give a row a positive weight"
                 )
-        if weights is not None:  # without this limit, tiny weights make the solver inaccurate, or 1 / (C w) overflows
+        if weights is not None:  # tiny weights would make the solver inaccurate, or 1 / (C w) would overflow
             weights = np.maximum(weights, 1e-15 * weights.max())
         if client is not None and not callable(getattr(client, "submit", None)):
             raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
@@ -258,7 +258,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: Indices) -> Array | None:
         """Return the weight of each row times the weight of its class, or None if all these products are 1."""
         weights = row_weights(sample_weight, len(codes))
-        if weights is not None and self.C is None:  # the candidates of C are suitable for weights of about 1
+        if weights is not None and self.C is None:  # the values of C that are tried suit weights near 1
             weights = row_weights(weights / weights[weights > 0.0].mean(), len(codes))
         if self.class_weight is None:
             return weights
@@ -268,7 +268,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
 
     def _parameters(self) -> SvmParameters:
-        # A subclass may set parameters that its own `__init__` does not have, so `get_params` is not used.
+        # A subclass may set parameters that are not arguments of its `__init__`, so `get_params` is not used.
         known = {field.name: getattr(self, field.name) for field in fields(SvmParameters) if hasattr(self, field.name)}
         normal = {"groups": self._groups(), "widths": listed(self.widths), "seed": seed_of(self.random_state)}
         return SvmParameters(**known | normal).checked()
@@ -287,7 +287,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 named = layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(
-                    f"groups is {groups!r}, but the column names belong to {len(named)} layers of "
+                    f"groups is {groups!r}, but the column names define {len(named)} layers of "
                     f'{", ".join(map(str, named))} columns; leave groups at "auto"'
                 )
         return given
@@ -296,7 +296,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         """Return a decision value for each row, positive for the second of two classes.
 
         The shape is (n,) for two classes. For more classes it is (n, n_classes). The value of a class is then the
-        number of its one-vs-one votes plus the sum of its margins, which is scaled to the range −1/3 to 1/3.
+        number of its one-vs-one votes plus the sum of its margins, scaled to the range −1/3 to 1/3.
 
         Raises
         ------
@@ -307,7 +307,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return self.model_.scores(rows)
 
     def predict(self, Z: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row, of shape (n,).
+        """Return the predicted class label of each row, of shape (n,).
 
         Raises
         ------

@@ -56,14 +56,14 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, eq=False)
 class TrainedSvm:
-    """A trained multi-width SVM in the form stored with a run: it has only the indices of the support vectors.
+    """A trained multi-width SVM in the form stored with a run: with the indices of the support vectors only.
 
     Attributes
     ----------
     widths, shares, medians : tuple of float
         Width σ_t, fraction of the kernel's exponent, and median squared distance D_t of each layer.
     C : float
-        Penalty of errors.
+        Penalty for errors.
     history : tuple of WidthsStep
         Iterations of learning the widths; empty if the widths were not learned.
     grid : tuple of GridPoint
@@ -81,7 +81,7 @@ class TrainedSvm:
     biases : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     chosen : ChosenBy or None
-        How learned widths were selected. None if the widths were not learned, or the run has no record of it.
+        How learned widths were selected. None if the widths were not learned or the run has no record of the selection.
     """
 
     widths: tuple[float, ...]
@@ -119,7 +119,7 @@ class SvmModel:
     embedding : Embedding
         Map from rows to vectors z, for which the kernel is exp(−‖z − z'‖²).
     vectors : ndarray of shape (n_support, d)
-        The vectors z of the support vectors, in float64 if float32 would change the margins visibly.
+        The vectors z of the support vectors, in float64 if float32 would change the margins noticeably.
     steps : int
         Number of SMO steps of the training, summed over all pairs of classes; 0 for an SVM read from a stored run.
     """
@@ -130,10 +130,13 @@ class SvmModel:
     steps: int = 0
 
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return the margins of each pair (i, j) of classes, of shape (n, n_pairs); positive values mean class j."""
+        """Return the margin of each row for each pair (i, j) of classes, of shape (n, n_pairs).
+
+        A positive margin means class j.
+        """
         steady = MonotonicProgress(progress)
         n, dtype = len(self.vectors), self.vectors.dtype
-        # Columns in which all support vectors are 0 are left out of the matrix products, to which they contribute 0.
+        # Columns in which all support vectors are 0 contribute nothing to the matrix products, so they are left out.
         used = np.flatnonzero(self.vectors.any(axis=0))
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
         by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
@@ -147,7 +150,10 @@ class SvmModel:
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return the `class_scores` of rows or, for two classes, their margins (n,), which are positive for class 1."""
+        """Return the `class_scores` of rows or, for two classes, their margins, of shape (n,).
+
+        The margin of a row is positive if class 1 is predicted.
+        """
         margins = self.margins(Z, progress=progress)
         return margins[:, 0] if margins.shape[1] == 1 else class_scores(margins, self.trained.n_classes)
 

@@ -47,7 +47,7 @@ class SvmParameters:
     loss : str
         Loss of the final training, a key of `LOSSES`.
     C : float or None
-        Penalty of errors. If it is None, C is selected on the training set.
+        Penalty for errors. If it is None, C is selected on the training set.
     tol : float
         Largest allowed violation of the optimality conditions of a trained SVM.
     max_iter : int or None
@@ -69,7 +69,7 @@ class SvmParameters:
     seed : int
         Seed of all random choices.
     near : (widths, C) or None
-        Widths and C of a similar problem. A descent starts from them, in addition to one from the best grid point.
+        Widths and C of a similar problem. One descent starts from these, and another one from the best grid point.
     """
 
     groups: int | tuple[int, ...] | None = None
@@ -149,7 +149,7 @@ class WidthsStep:
     widths, shares : tuple of float
         Width σ_t of each layer, and the fraction of the kernel's exponent that the layer contributes.
     C : float
-        Penalty of errors at this iteration.
+        Penalty for errors at this iteration.
     n_support : int
         Number of support vectors on the subset, summed over all pairs of classes.
     prior : float
@@ -167,7 +167,7 @@ class WidthsStep:
 
     @property
     def objective(self) -> float:
-        """The objective of learning widths: criterion J plus prior. It never increases within a descent."""
+        """The objective of learning the widths: criterion J plus prior. It never increases within a descent."""
         return self.criterion + self.prior
 
 
@@ -177,7 +177,7 @@ GUARD = "median widths (guard)"
 
 @dataclass(frozen=True)
 class Candidate:
-    """Widths and C that were evaluated by cross-validation, or on held-out rows.
+    """Widths and C that were evaluated by cross-validation or on held-out rows.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class Candidate:
     scale : float
         Factor by which these widths were multiplied.
     C : float
-        Penalty of errors.
+        Penalty for errors.
     wrong, total : float
         Number of misclassified rows, and number of all evaluated rows. If the rows have weights, sums of their weights.
     n_rows : int
@@ -215,13 +215,13 @@ class ChosenBy:
     guarded : bool
         True if median widths replaced the learned widths.
     learned_error, median_error : float or None
-        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. The scale
-        of the widths and C were selected on other rows in both cases. Both values are None if no comparison was made,
-        for example because a class has too few rows.
+        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. In both
+        cases, C and the scale of the widths were selected on other rows. Both values are None if no comparison was
+        made, for example because a class has too few rows.
     n_held_out : int
         Number of held-out rows; 0 in results stored by earlier versions.
     candidates : tuple of Candidate
-        All evaluated candidates. Results of cross-validation come first, results on the held-out rows last.
+        All evaluated candidates: first those evaluated by cross-validation, then those evaluated on the held-out rows.
     """
 
     criterion: str
@@ -256,10 +256,10 @@ class SelectedWidths:
     widths : ndarray of shape (L,)
         Width σ_t of each layer.
     C : float
-        Penalty of errors.
+        Penalty for errors.
     history : tuple of WidthsStep
-        Iterations of learning on the sample: the rows that widths are learned on. If median widths replaced the learned
-        widths because of errors on a held-out fifth of the sample, these are the iterations on the other four fifths.
+        Iterations of learning the widths on a sample of the rows. If median widths replaced the learned widths because
+        of errors on a held-out fifth of the sample, these are the iterations on the other four fifths.
     chosen : ChosenBy or None
         How the widths were selected. None if they were not learned.
     grid : tuple of GridPoint
