@@ -46,7 +46,7 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
 
 
 def blocks_of(sizes: Sequence[int]) -> list[slice]:
-    """Return the slice of each block, for consecutive blocks of the given sizes."""
+    """Return the slices of consecutive blocks of the given sizes."""
     return [slice(int(end - size), int(end)) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
 
 
@@ -123,7 +123,7 @@ def median_distances(
 
 
 def _median(values: NDArray[np.floating]) -> Array:
-    """Return the median along the last axis, up to ten times as fast as `np.median`."""
+    """Return the median along the last axis. This is up to ten times as fast as `np.median`."""
     middle = values.shape[-1] // 2
     ordered = np.partition(values, middle, axis=-1)
     upper = ordered[..., middle].astype(np.float64)
@@ -133,7 +133,7 @@ def _median(values: NDArray[np.floating]) -> Array:
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
     """Return widths σ_t = sqrt(scale · median D_t), given the median squared distance of each layer.
 
-    σ_t is 1 for a constant layer, which has no effect on the kernel.
+    A constant layer has no effect on the kernel; its width is set to 1.
     """
     squared = scale * np.asarray(medians, dtype=np.float64)
     return np.sqrt(np.where(squared > 0.0, squared, 1.0))
@@ -153,14 +153,14 @@ def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
 Values = NDArray[np.floating]
 
 _TILE_ROWS = 512
-_TILE_FLOPS = 1.5e9  # number of float32 operations per tile, which take about 30 ms on one core
-_CACHED_VALUES = 32_768  # number of products whose exponentials are computed while they are in the processor cache
+_TILE_FLOPS = 1.5e9  # number of float32 operations per tile; these operations take about 30 ms on one core
+_CACHED_VALUES = 32_768  # number of values whose exponentials are computed at once; they fit in the processor cache
 _AT_ONCE = 1000  # for a class of at most this many points, all kernel rows are computed at once, which is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
 _CENTRE_COLUMNS = 512
-COARSE = 1e-4  # if the rounding error of a float32 kernel value may exceed this, float64 is used instead
+COARSE = 1e-4  # if the rounding error of float32 kernel values may exceed this, float64 is used instead
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,8 @@ class Embedding:
     widths : tuple of float
         Width σ_t of each block.
     centre : ndarray of shape (d,)
-        Vector that is subtracted from each row first. It reduces rounding in float32 and does not change the kernel.
+        Vector that is subtracted from each row first. This reduces rounding errors in float32 without changing the
+        kernel.
     """
 
     sizes: tuple[int, ...]
@@ -207,7 +208,10 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the vectors z of all rows of Z, or of the given rows and columns. Z is read in blocks of rows."""
+        """Return the vectors z of the given rows of Z, with the given columns; by default all rows and columns.
+
+        Z is read in blocks of rows.
+        """
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
         if columns is not None:
@@ -226,7 +230,7 @@ _LARGEST = 1e15
 
 
 def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> None:
-    """Raise a ValueError that gives row and column if a value is so large that squared distances may overflow."""
+    """Raise a ValueError with row and column of a value that is so large that squared distances may overflow."""
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         block = Z[rows]
         if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
@@ -246,7 +250,7 @@ def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -
 
 
 def squared_norms(data: Values) -> Values:
-    """Return ‖z‖² of each row, of shape (n,)."""
+    """Return the squared norm ‖z‖² of each row z, of shape (n,)."""
     return np.asarray(np.einsum("ij,ij->i", data, data))
 
 
@@ -255,7 +259,7 @@ def kernel_rounding(squares: Values) -> float:
 
     For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps
     (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A long vector whose norm differs
-    much from all other norms thus causes no error: its kernel values are 0.
+    greatly from all other norms thus causes no error, because its kernel values with other vectors are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))
@@ -265,7 +269,7 @@ def kernel_rounding(squares: Values) -> float:
 
 
 def set_self_kernel(values: Values, points: Indices | None = None) -> None:
-    """Set the kernel value of each vector with itself to 1, in place; rounding may make the computed value wrong.
+    """Set the kernel value of each vector with itself to 1, in place, because the computed value has rounding errors.
 
     Parameters
     ----------
@@ -298,7 +302,7 @@ def kernel_tiles(
     flops = _TILE_FLOPS * 4 / a.itemsize
     width = max(256, int(flops / (2.0 * height * max(a.shape[1], 1))))
     if these is other:
-        # The tiles are square, because NumPy then computes only one triangle of the products A Aᵀ on the diagonal.
+        # NumPy computes only one triangle of a product A Aᵀ. Square tiles on the diagonal are such products.
         height = width = min(height, width)
     for top in range(0, len(a), height):
         for left in range(top if these is other else 0, len(b), width):
@@ -371,7 +375,7 @@ class ClassVectors:
         return self.data[:size], self.squares[:size]
 
     def within(self, points: Indices, out: Values, progress: Progress) -> None:
-        """Fill `out` with kernel values between the given points (rows) and the first points of the class (columns)."""
+        """Fill `out` with kernel values between `points` (rows) and the first `out.shape[1]` vectors (columns)."""
         everything, columns = self.first(len(self.data)), self.first(out.shape[1])
         new = points[self._slot[points] < 0][: len(self._rows) - self._used]
         if len(new) and len(self._rows) == len(self.data) <= _AT_ONCE:
@@ -403,7 +407,7 @@ class VectorRows:
         Vectors of each class. The points of the source are numbered class by class. Several sources can share these
         objects, and thus their cached kernel values.
     sizes : sequence of int, optional
-        Number of points of each class to use, counted from the first; by default all points.
+        Number of points to use from the start of each class; by default all points.
     """
 
     def __init__(self, classes: Sequence[ClassVectors], sizes: Sequence[int] | None = None) -> None:
@@ -421,7 +425,7 @@ class VectorRows:
 
     @property
     def refined_bytes(self) -> int:
-        """Number of bytes that all vectors take in float64."""
+        """Number of bytes that all vectors would take in float64."""
         return 8 * len(self) * int(self._classes[0].data.shape[1])
 
     @property
@@ -431,7 +435,10 @@ class VectorRows:
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
     def take(self, points: Indices) -> "VectorRows":
-        """Return a source for the given, sorted points. If they are the first of each class, no vector is copied."""
+        """Return a source for the given points, which must be sorted.
+
+        If these are the first points of each class, no vector is copied.
+        """
         parts = self._split(points)
         if all(np.array_equal(part, np.arange(len(part))) for part in parts):
             return VectorRows(self._classes, [len(part) for part in parts])
@@ -496,16 +503,16 @@ class VectorRows:
 
 
 class DistanceRows:
-    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which is the same throughout a grid search.
+    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which all points of a grid search share.
 
     Parameters
     ----------
     distances : ndarray of shape (m, m), float32 or float64
         Matrix D of squared distances.
     points : ndarray of int
-        Indices of the rows of D that are the points of this source.
+        Indices of the points of this source among the rows of D.
     factor : float
-        1/σ² for the common width σ.
+        Factor 1/σ². The distances in D are already divided by the squared widths of the layers.
 
     Attributes
     ----------

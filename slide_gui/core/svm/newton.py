@@ -2,8 +2,8 @@
 
 For the kernel matrix K, labels y and f = Kβ + b, the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². If the active set
 A = {y f < 1} is known, the minimum is the solution of [K_A + I/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 outside A.
-Without a line search, the iteration may cycle between active sets without end. With an exact line search along each
-step it converges.
+Without a line search, the iteration may cycle endlessly between active sets. With an exact line search along each step,
+it converges.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 _MOST_STEPS = 60
 _PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
 _SOFTER = 10.0
-# A factorised matrix is reused for another set of points if the number of points in only one of the two sets, divided
-# by the size of the matrix, is at most this.
+# A factorised matrix is reused for another set of points if few points are in only one of the two sets. Their number,
+# divided by the size of the matrix, may be at most this value.
 _FEW = 0.125
 _MARGIN = 1e-10  # a point is on the margin if y f differs from 1 by less than this
 _TILE = 256
@@ -43,7 +43,7 @@ class NewtonSolution:
     ridge : float or ndarray of shape (n,)
         Value 1/C that is added to the diagonal of the kernel. It is larger than requested if a system was singular.
     system : Bordered
-        The last system that was solved. If the iteration converged, it is the system of the points `active`.
+        The last linear system that was solved. If the iteration converged, it is the system of the points `active`.
     """
 
     beta: Array
@@ -79,7 +79,7 @@ class Bordered:
     Attributes
     ----------
     ridge : float or ndarray of shape (n,)
-        The ridge that is used.
+        Ridge r that is used, including any increase.
 
     Raises
     ------
@@ -126,7 +126,10 @@ class Bordered:
         self._places = self._places[~np.isin(self._places, gone)]
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """Return the solution x, of shape (m,), and b for a right-hand side v, of shape (m,), and `total`."""
+        """Return the solution x and b of the system for the right-hand side v = `right` and `total`.
+
+        x and v have the shape (m,).
+        """
         m = len(self._factorised)
         values = np.zeros(m + self._new)
         values[self._places] = right
@@ -141,9 +144,9 @@ class Bordered:
 def _softly(
     kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
 ) -> tuple[Array, float]:
-    """Call `solve` with the matrix K_A + diagonal. While it is singular, increase its diagonal and call `solve` again.
+    """Call `solve` with the matrix K_A + diag(diagonal), and repeat this with a larger diagonal while it is singular.
 
-    Return the solution and the increase.
+    Return the solution and the total increase of the diagonal.
     """
     added = 0.0
     while True:
@@ -208,7 +211,7 @@ def newton(
     start : ndarray of shape (n,), optional
         Signed dual coefficients of a similar problem. Its support vectors are the first active set.
     optimal : bool
-        If False and the iteration does not converge, the last iterate is returned instead of raising an error.
+        If True, an error is raised if the iteration does not converge. If False, the last iterate is then returned.
     progress : Progress
         Raises `Cancelled` to stop the computation.
 
@@ -232,7 +235,7 @@ def newton(
     near: Bordered | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
-        if not len(active):  # the starting solution has no point inside the margin, so begin with all points
+        if not len(active):  # with the starting solution, no point is inside the margin, so begin with all points
             now, active = None, np.arange(n)
         system, target = _solved(kernel, active, y, ridge, near, progress)
         near, ridge = system, system.ridge
@@ -299,7 +302,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
-    """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection of its slope."""
+    """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection on its slope."""
     largest = np.max(ridge)
     C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is 1/ridge_i = C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output

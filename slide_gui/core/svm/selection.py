@@ -1,4 +1,4 @@
-"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with the selection."""
+"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with these values."""
 
 import math
 from collections.abc import Sequence
@@ -49,8 +49,8 @@ def _folds(codes: Indices, seed: int, row_groups: Indices | None) -> Indices:
     """
     counts = np.bincount(codes)
     if counts.min() < 2:
-        problem = f"a class has {counts.min()} of the {len(codes)} training rows, but cross-validation needs 2"
-        raise ValueError(f"{problem}; use another split, give more rows of this class, or leave it out")
+        problem = f"a class has {counts.min()} of the {len(codes)} training rows, but cross-validation needs at least 2"
+        raise ValueError(f"{problem}; use another split, add rows of this class, or leave the class out")
     return stratified_folds(codes, seed) if row_groups is None else deal_folds(codes, row_groups, seed)
 
 
@@ -58,8 +58,8 @@ def _folds(codes: Indices, seed: int, row_groups: Indices | None) -> Indices:
 class CrossValidation:
     """Cross-validation of SVMs with kernels exp(−factor · D), where D is a fixed matrix of squared distances.
 
-    For each fold, SVMs are trained on the rows outside the fold and evaluated on the rows of the fold. If the kernel is
-    the same as in the previous call, training starts from the solution for the same fold at the previous C.
+    For each fold, SVMs are trained on the rows outside the fold and evaluated on the rows of the fold. If `wrong` is
+    called again with the same kernel, training on each fold starts from the solution at the previous C.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class CrossValidation:
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask of the rows of the given folds that are misclassified, and whether the solver converged.
+        """Return a mask over the rows of the given folds, True if misclassified, and whether the solver converged.
 
         The second value is True only if the solver converged for every fold and every pair of classes.
         """
@@ -149,7 +149,7 @@ def median_width_search(
     data : TrainingSet
         Rows without weights. If their columns are the raw features as a single layer, the result is the Raw-SVM.
     parameters : SvmParameters
-        Loss, C, memory and seed are used. The distances take 4 n² bytes. Training may use half of `memory`.
+        Loss, C, memory and seed are used. Distances between n rows take 4 n² bytes. Training may use half of `memory`.
     progress : Progress
         Receives a `GridPoint` after each evaluation of σ and C.
 
@@ -161,7 +161,7 @@ def median_width_search(
         If the distances need more memory than is free, or if half of `parameters.memory` is not enough for training.
     """
     Z, sizes, n, memory, seed = data.Z, data.sizes, len(data.codes), parameters.memory, parameters.seed
-    check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
+    check_free(4 * n * n, f"a grid search on {n} rows", "use fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
     folds = _folds(data.codes, seed, data.row_groups)
@@ -198,7 +198,7 @@ GLOBAL_SCALES = (1.0, 0.3**0.5, 0.1**0.5, 3.0**0.5)
 NEAR_SCALES = (1.0, 0.5**0.5, 2.0**0.5)
 NEAR_CS = (1.0, 0.3, 3.0)
 MOST_ROWS = 10_000
-"""Largest number of rows on which `tune` evaluates all points of a grid by default."""
+"""Default limit to the number of rows that `tune` uses."""
 
 _MOST_HELD_OUT = 10_000
 
@@ -213,12 +213,12 @@ def _spent(done: float) -> float:
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """True if at least a fifth of the rows were not used for learning, so that widths can be evaluated on them."""
+    """True if at least a fifth of the rows were not used for learning, which suffices to evaluate widths on them."""
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
 def few_rows(n_rows: int) -> bool:
-    """True if one fold has too few rows to compare widths on. Then two folds are held out, one after the other."""
+    """True if a single fold has too few rows to compare widths on, so that two folds are held out, one at a time."""
     return n_rows < N_FOLDS * _EVALUATED
 
 
@@ -253,8 +253,8 @@ def tune(
     progress : Progress
         Receives progress reports; raises `Cancelled` to stop the search.
     learned_on : ndarray of int, optional
-        Indices of the rows that the widths were learned on. They are not held out, because learned widths fit these
-        rows better than others.
+        Indices of the rows that the widths were learned on. They are not held out, because the widths fit these rows
+        better than other rows.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(data.codes, most_rows, parameters.seed)
@@ -290,12 +290,12 @@ _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors by which the median 
 # The learned C is multiplied by these factors. It is often too small, because learning uses a smoothed error.
 _C_FACTORS = (1.0, 3.0, 10.0)
 _FEW = 250  # once the points of a grid are evaluated on this many rows, only the best points are evaluated further
-_BEST = 3  # largest number of these best points
-_EVALUATED = 200  # if a fold has fewer rows, widths are compared on two held-out folds instead of one
+_BEST = 3  # largest number of best points that are evaluated further
+_EVALUATED = 200  # if a fold has fewer rows than this, widths are compared on two held-out folds instead of one
 _MOST_EVALUATED = 5000
 _BLOCK = 500
-# Largest number of SMO steps per training row of a two-class problem. A candidate has converged=False if one of its
-# problems reaches this limit.
+# Limit to the number of SMO steps for one two-class problem, divided by the number of training rows. If a problem of a
+# candidate reaches this limit, its `converged` is False.
 _STEPS_PER_ROW = 100
 
 
@@ -304,8 +304,8 @@ def choose_widths(
 ) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the widths with fewer errors.
 
-    If at least a fifth of all rows are outside the sample, up to 5 000 of these rows are held out. Learned and median
-    widths are then fitted to the sample and evaluated on the held-out rows.
+    If at least a fifth of all rows are outside the sample, up to 5 000 of the rows outside are held out. Learned and
+    median widths are then fitted to the sample and evaluated on the held-out rows.
 
     Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer than 200 rows. Learned and
     median widths are fitted to the remaining rows and evaluated on the held-out fifth. The widths with fewer errors on
@@ -321,9 +321,9 @@ def choose_widths(
     sample : WidthsSample
         Rows that the widths are learned on.
     parameters : SvmParameters
-        If a fifth of the sample is held out, learning on the other rows does not start from `near`.
+        If a fifth of the sample is held out, learning on the other rows does not start from the attribute `near`.
     progress : Progress
-        Receives each `WidthsStep` of learning on the entire sample, and finally the `ChosenBy`.
+        Receives each `WidthsStep` of learning on the entire sample, and finally a `ChosenBy`.
     """
     comparison = _Comparison(parameters, progress)
     if sample.row_groups is None and enough_fresh(len(sample.rows), len(data.codes)):
@@ -389,7 +389,7 @@ class _Comparison:
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
                 except ValueError:
-                    # The criterion has no finite value on these rows, but it may have one on the entire sample.
+                    # The criterion is not finite on these rows, but it may be finite on the entire sample.
                     continue
                 both = self._selected(inside, learned, steady.part(learning, 1.0))
                 C, learned_C = both[0][1].C, learned.C
@@ -427,14 +427,14 @@ class _Comparison:
     ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
         """Find the candidate with the fewest errors in cross-validation.
 
-        Return its scaled widths, the candidate, and a mask of the rows that it misclassifies. If `learned` is None, the
-        candidates have median widths. The best candidates on the first folds are evaluated on more folds until one is
-        clearly better than the others, or all are clearly worse than `baseline`.
+        Return the scaled widths, the candidate, and a mask of the rows that it misclassifies. If `learned` is None, the
+        candidates have median widths. The best candidates on the first folds are evaluated on more folds until one
+        candidate is clearly better than the others, or all candidates are clearly worse than `baseline`.
 
         Parameters
         ----------
         baseline : ndarray of bool, optional
-            Mask of the rows that the best candidate with learned widths misclassifies, with the same folds.
+            Mask of the rows that the best candidate with learned widths misclassified in the same cross-validation.
         """
         if learned is None:
             kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
@@ -452,7 +452,7 @@ class _Comparison:
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
         seen = [int(np.count_nonzero((folds >= 0) & (folds <= fold))) for fold in range(N_FOLDS)]
-        # Largest number of candidates that are evaluated on each fold.
+        # For each fold, the largest number of candidates that are evaluated on it.
         evaluated = [_BEST if n >= _FEW else len(points) for n in (0, *seen[:-1])]
         for fold in range(N_FOLDS):
             now = (folds >= 0) & (folds <= fold)
@@ -471,8 +471,8 @@ class _Comparison:
                 worse = baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 if worse or len(left) == 1:
                     break
-                # The search for the best learned widths may have stopped after this fold. Because `baseline` may then
-                # have no results for the following folds, it is not used for them.
+                # If the search for the best learned widths stopped after this fold, `baseline` has no results for the
+                # following folds. It is therefore not used for them.
                 baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
@@ -498,13 +498,13 @@ class _Comparison:
 
 
 def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
-    """Return True if `wrong` has more errors than `other`, by over two standard errors of the difference."""
+    """True if `wrong` has more errors than `other`, by more than two standard errors of the difference."""
     difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a `Progress` that passes on fractions, multiplied by `end`, but no `WidthsStep`.
+    """Return a `Progress` that forwards fractions, multiplied by `end`, to `progress`, but does not forward steps.
 
     It is used if the learned widths are needed only for the comparison with median widths.
     """
@@ -547,12 +547,12 @@ def fit_svm(
     codes : ndarray of int, shape (n,)
         Class codes 0 … k − 1, each present, with k ≥ 2.
     weights : ndarray of shape (n,), optional
-        Positive weights of the rows. In training at the final widths, the C of a row is C times its weight. If widths
-        or C are selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
+        Positive weights of the rows. In the final training, C is multiplied for each row by its weight. If widths or C
+        are selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
     start : TrainedSvm, optional
-        SVM trained on the same rows with a similar representation; the solver starts from its coefficients.
+        SVM trained on a similar representation of the same rows; the solver starts from its coefficients.
     progress : Progress
         Receives a `WidthsStep` at each step of learning the widths, then a `TrainingStep` at each step of the solver.
     client : distributed.Client, optional
@@ -563,8 +563,8 @@ def fit_svm(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if the number of given widths is not the number of layers, if there are fewer
-        than two classes, or if the criterion is not defined with weights.
+        If a parameter is out of range, if the number of given widths differs from the number of layers, if there are
+        fewer than two classes, or if weights are given and the criterion is not defined with weights.
     MemoryError
         If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
     Cancelled
@@ -590,8 +590,8 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Duration of learning widths, relative to training once on the same n rows; both durations grow with n².
-The measured value was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
+"""Duration of learning widths for two classes, relative to training once on the same n rows; both grow with n².
+The measured ratio was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
 _TRAINING = 0.4  # duration of the final training, relative to training on the same rows in `tune`; measured on MNIST
 
 
@@ -609,7 +609,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
     tuned = min(n, parameters.retune_rows)
-    # For each point of the grid, an SVM is trained on four fifths of the rows and evaluated on a fifth.
+    # For each point of the grid, an SVM is trained on four fifths of the rows and evaluated on the other fifth.
     tuning = points * 0.8 * tuned**2
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
@@ -650,7 +650,7 @@ def _selected_widths(
 ) -> SelectedWidths:
     """Return the widths and C for the final training.
 
-    `learned` is the fraction of this function's progress at which the widths are learned.
+    `learned` is the fraction of this function's progress at which learning the widths ends.
     """
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":

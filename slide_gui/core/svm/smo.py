@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import Array, Indices, at, solver, take_submatrix, tiles
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_STRIDE = 1000  # number of SMO steps between two progress reports; they take 15–30 ms
+_STRIDE = 1000  # number of SMO steps between two progress reports; these steps take 15–30 ms
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
@@ -29,11 +29,11 @@ class Box:
     Attributes
     ----------
     lower, upper : ndarray of shape (n,)
-        Bounds of β: 0 ≤ y β ≤ C for the hinge loss, where the C of a point is C times its weight, and 0 ≤ y β for the
-        squared hinge loss.
+        Bounds of β: 0 ≤ y β ≤ C w for the hinge loss, where w is the weight of the point, and 0 ≤ y β for the squared
+        hinge loss.
     ridge : float or ndarray of shape (n,)
-        Values that are added to the diagonal of the kernel matrix: 1/C, divided by the weight of the point, for the
-        squared hinge loss, and 0 for the hinge loss.
+        Values that are added to the diagonal of the kernel matrix: 1/(C w) for the squared hinge loss, and 0 for the
+        hinge loss.
     """
 
     lower: Array
@@ -94,7 +94,7 @@ def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, prog
 
 
 def single_disturbs(factors: Array, tol: float) -> bool:
-    """True if a sum of kernel values times `factors` must not be computed in float32, given the tolerance `tol`."""
+    """True if float32 is too coarse, given the tolerance `tol`, for a sum of kernel values times `factors`."""
     return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
 
 
@@ -108,9 +108,9 @@ def pair_steps(
 ) -> tuple[Array, int]:
     """Take SMO steps, each of which changes the β of two points. Return the new β and the number of steps.
 
-    Two arrays contain the residuals. The array `up` contains −inf for points whose β cannot increase, and `down`
-    contains +inf for points whose β cannot decrease. All NumPy calls work in place on arrays with one value per point,
-    so a step takes about 5 µs for 500 points.
+    The residuals are stored twice: in the array `up`, with −inf for points whose β cannot increase, and in `down`, with
+    +inf for points whose β cannot decrease. All NumPy calls work in place on arrays with one value per point, so a step
+    takes about 5 µs for 500 points.
     """
     both = np.where([beta < box.upper, beta > box.lower], residual, [[-np.inf], [np.inf]]).astype(kernel.dtype)
     up, down = both
@@ -168,13 +168,13 @@ Values = NDArray[np.floating]
 # The active-set method is tried only if the optimality gap, in units of the margin, is below this value and enough SMO
 # steps have been taken.
 _NEAR = 2.0
-# Below this gap, the SMO steps on earlier working sets count as well.
+# If the gap is below this value, SMO steps on earlier working sets count as well.
 _VERY_NEAR = 0.3
 _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
-# A round is one call of `pair_steps`. It has at most this many SMO steps, plus the number of SMO steps that take as
-# long as the active-set method.
+# A round is one call of `pair_steps`. It has at most this number of SMO steps, plus the number of SMO steps that take
+# as long as the active-set method.
 _LEAST_STEPS = 100
-# Time of the active-set method, in SMO steps: this factor × (number of points strictly inside their bounds)².
+# The active-set method takes as long as this factor × n² SMO steps, for n points with β strictly inside its bounds.
 _STEPS_PER_SYSTEM = 0.008
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
@@ -250,7 +250,7 @@ def minimise(
         change = moved - beta
         new_residual = residual - kernel_product(kernel, change, tol, progress)
         gained = 0.5 * float(change @ (residual + new_residual))
-        if gained <= 0.0:  # rounding errors of the kernel prevent further progress
+        if gained <= 0.0:  # rounding errors of the kernel values prevent further progress
             break
         beta, residual = moved, new_residual
     return beta, residual, steps
@@ -259,7 +259,7 @@ def minimise(
 def _active_sets(
     kernel: Values, residual: Array, beta: Array, box: Box, tol: float, max_systems: int, progress: Progress
 ) -> tuple[tuple[Array, Array] | None, int]:
-    """Minimise by an active-set method: solve linear systems for the points strictly inside their bounds.
+    """Minimise by an active-set method: solve linear systems for the β that are strictly inside their bounds.
 
     Return two values: the pair of β and its residuals, or None if the method does not converge; and the number of
     linear systems that were solved.

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _SMALL = 1024  # training on at most this many rows uses float64
 _BLOCK_ROWS = 128
-_LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 kernel values change the margins visibly
+_LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 kernel values change the margins noticeably
 
 
 class StepLog:
@@ -50,7 +50,7 @@ class StepLog:
     results : list
         Results of the finished steps.
     seconds : float
-        Time that the finished steps took, in seconds.
+        Total time that the finished steps took, in seconds.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class StepLog:
         return self.seconds
 
     def step(self, compute: Callable[[], T], state: dict[Any, Any] | None = None) -> T:
-        """Return the result of the next step: from the log if the step is finished, or else after computing it.
+        """Return the result of the next step, either from the log or by calling `compute`.
 
         A computed result is added to the log.
 
@@ -77,8 +77,9 @@ class StepLog:
         compute : callable
             Returns the result of the step.
         state : dict, optional
-            Values that the step changes and the next step uses, such as start values of a solver. The log stores and
-            restores them only for the last logged step. Steps that share a dictionary must therefore be consecutive.
+            Values that the step changes and the next step uses, such as start values of a solver. The log stores these
+            values only for its last step, and restores them when it returns the result of this step. Steps that share
+            a dictionary must therefore be consecutive.
         """
         number, state = self._next, {} if state is None else state
         if number == len(self.results):
@@ -140,7 +141,7 @@ def rows_of(values: Any, rows: NDArray[Any]) -> Any:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Progress after the solver has optimised one working set for the pair of classes `pair`, numbered from 0."""
+    """Progress after the solver has optimised one working set. `pair` is the number of the pair of classes, from 0."""
 
     pair: int
     n_pairs: int
@@ -157,7 +158,7 @@ class PairProblems:
     embedding : Embedding
         Map from rows to vectors, from which the kernel at the selected widths is computed.
     C : float
-        Penalty of errors.
+        Penalty for errors.
     parameters : SvmParameters
     start : TrainedSvm or None
         A similar SVM, from whose coefficients the solver starts.
@@ -180,8 +181,8 @@ class PairProblems:
     def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[tuple[Indices, Solution]]:
         """Solve the given problems in order. Kernel values are shared between problems if memory allows it.
 
-        For each problem, yield the row indices of its support vectors, and the solution with only their coefficients
-        and without residuals.
+        For each problem, yield the row indices of the support vectors, and the solution. The solution contains only the
+        coefficients of the support vectors, and no residuals.
 
         Parameters
         ----------
@@ -299,7 +300,7 @@ def train(
 
 
 class _Sources:
-    """Sources of kernel values for pairs of classes. All pairs share vectors and values if memory allows it."""
+    """Sources of kernel values for pairs of classes. If memory allows it, all pairs share vectors and kernel values."""
 
     def __init__(self, problems: PairProblems, several: bool, pulse: Progress) -> None:
         data, parameters = problems.data, problems.parameters

@@ -21,12 +21,12 @@ _CACHED_ROWS = 64  # rows per tile; for 2 500 columns, all arrays of a tile fit 
 
 @dataclass(frozen=True, eq=False)
 class WidthsSample:
-    """The rows that widths are learned on, and the squared distances between these rows.
+    """The rows on which widths are learned, and the squared distances between these rows.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
-        Sorted indices of these rows in the training set, of which they are a stratified subset.
+        Sorted indices of these rows in the training set. The rows are a stratified subset of the training set.
     codes : ndarray of int, shape (n,)
         Class codes of the rows.
     medians : ndarray of shape (L,)
@@ -100,7 +100,7 @@ class Objective:
     ----------
     sample : WidthsSample
     parameters : SvmParameters
-        Criterion, C and seed are used. C is learned if it is None.
+        Criterion, C and seed are used. If C is None, it is learned.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     """
@@ -122,7 +122,7 @@ class Objective:
     def on_part(self, size: int) -> "Objective":
         """Return the objective on a stratified subset of about `size` rows. Held-out rows stay held out.
 
-        If the subset contains all rows, or if one of its classes has only held-out rows, this objective is returned.
+        If the subset contains all rows, or if one of its classes has only held-out rows, `self` is returned.
         """
         codes = self.sample.codes
         few = stratified_subset(codes, size, self.parameters.seed)
@@ -134,7 +134,7 @@ class Objective:
         return part
 
     def split(self, theta: Array) -> tuple[Array, float]:
-        """Return log σ_t of all layers, and log C, which may be given or part of θ."""
+        """Return log σ_t of all layers, and log C, which is part of θ unless C is given."""
         if self.parameters.C is not None:
             return theta, float(np.log(self.parameters.C))
         return theta[:-1], float(theta[-1])
@@ -196,14 +196,14 @@ class Objective:
         return sums
 
 
-_SCALES = (0.1, 0.3, 1.0, 3.0)  # scales of the grid of starts, σ_t² = scale · L · median D_t for L layers
+_SCALES = (0.1, 0.3, 1.0, 3.0)  # scales in the grid of starting points: σ_t² = scale · L · median D_t for L layers
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 600  # descents begin on a subset of the rows (1/2, 1/4, …), which has at least this many rows
+_PART_ROWS = 600  # descents begin on a subset with 1/2, 1/4, … of the rows, but at least this number of rows
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-_FINER = 0.4  # on a subset of the rows, where steps are fast, both limits are multiplied by this factor
+_FINER = 0.4  # on a subset of the rows, where steps are fast, these two limits are multiplied by this factor
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
 _FIRST_STEP = 0.3
@@ -215,17 +215,17 @@ _TILE = 256
 
 
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
-    """Return the iteration with the smallest objective, J + prior, over all starts.
+    """Return the iteration with the smallest objective, J + prior, over all descents.
 
-    The history of a descent does not contain the widths and C that the line search rejected. Some of these have a
-    smaller J at extreme widths, which the prior is meant to prevent.
+    The history of a descent does not contain the widths and C that the line search rejected. Rejected widths may be
+    extreme and have a smaller J; the prior is meant to prevent such solutions.
     """
     return min(history, key=lambda step: step.objective)
 
 
 @dataclass
 class _Descent:
-    """A minimisation of the objective by a quasi-Newton method from one start, with its history.
+    """A minimisation of the objective by a quasi-Newton method from one starting point, with its history.
 
     The prior and the bounds of θ are centred on `origin`. The descent ends if the quadratic model predicts that the
     next step will hardly reduce the objective, and if the last step reduced it only slightly. The limits for both
@@ -266,7 +266,7 @@ class _Descent:
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        # Most descents end long before the limit, so half of the progress is reached after the usual number of steps.
+        # Most descents end long before `_MOST_ITERATIONS`, so half the progress is reported after `_USUAL_STEPS`.
         self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def run(self, theta: Array, curvature: Array | None) -> tuple[Array, Array | None]:
@@ -321,8 +321,8 @@ class _Descent:
             expected = float(slope @ step)
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
-            # Shorten the step to the minimum of the parabola through the objective at both ends of the step, with the
-            # slope at `theta`. The factor is limited to the range 0.1 to 0.5; it is 0.1 if J is infinite.
+            # Shorten the step to the minimum of a parabola. The parabola has the values of the objective at both ends
+            # of the step, and its slope at `theta`. The step is multiplied by 0.1 to 0.5, and by 0.1 if J is infinite.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 
@@ -353,8 +353,8 @@ def learn_widths(
     parameters : SvmParameters
         Criterion, C, starts and seed are used.
     near : sequence of (widths, C)
-        Solutions of similar problems, from which descents start. If there are any, at most one more descent starts from
-        the grid, at its best point.
+        Solutions of similar problems, from which descents start. If there are any, at most one more descent is made,
+        from the best point of the grid.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
 
@@ -365,7 +365,8 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # Fraction of the time for evaluating the grid of starts. It is small if n is large, because the grid uses few rows.
+    # Fraction of the time for evaluating the grid of starting points. It decreases with the number of rows of the
+    # sample, because the grid uses few of them.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
@@ -392,11 +393,11 @@ def learn_widths(
 
 
 _Start = tuple[int, Array, Array, Array | None]
-"""A start: its number, the centre of prior and bounds, the first point, and the approximate Hessian or None."""
+"""Start of a descent: its number, the centre of prior and bounds, the first θ, and the approximate Hessian or None."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
-    """Descend from every start on a subset of the rows, which is faster, and return only the best start.
+    """Descend from every starting point on a subset of the rows, which is faster, and return only the best start.
 
     The best start continues from the end point of its descent. If the criterion is not finite at any starting point
     on the subset, all starts are returned unchanged.
@@ -430,7 +431,7 @@ def _origins(objective: Objective, near: Sequence[tuple[Iterable[float], float]]
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if given is None else (given,))]
     evaluated = []
     for number, (scale, C) in enumerate(points):
-        stage = Stage(f"evaluating starts for {objective.criterion}", number, len(points))
+        stage = Stage(f"evaluating starting points for {objective.criterion}", number, len(points))
         progress.report(number / len(points), stage)
         theta = np.append(np.log(widths_from(medians, scale * len(medians))), np.log(C))[:size]
         small.starts.clear()
