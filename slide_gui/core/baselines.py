@@ -1,4 +1,4 @@
-"""Baselines built from six scikit-learn classes, including the linear projections of the paper.
+"""Baseline methods based on six scikit-learn classes, including the linear projections of the paper.
 
 PCA-SVM and White-SVM (whitened PCA) use the principal components that explain a given fraction of the variance. Rand
 Proj-SVM projects the rows onto a given number of Gaussian random directions (paper, "Experiments Settings").
@@ -55,9 +55,9 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
         },
     },
 }  # fmt: skip
-"""Allowed types and words for parameters of scikit-learn classes. `float` includes integers; None is always allowed.
+"""Allowed types and strings for each parameter of the scikit-learn classes. `float` includes integers.
 
-None of these parameters opens a file, unpickles data or starts a process.
+The value None is always allowed. None of these parameters opens a file, unpickles data or starts a process.
 """
 
 
@@ -70,7 +70,7 @@ class Estimator:
     Attributes
     ----------
     name : str
-        Path within ``sklearn``, such as ``"neighbors.KNeighborsClassifier"``.
+        Module and class within ``sklearn``, such as ``"neighbors.KNeighborsClassifier"``.
     parameters : tuple of (name, value)
         Parameters sorted by name. Values are numbers, strings, booleans, None, or tuples of these.
     """
@@ -80,7 +80,7 @@ class Estimator:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Self:
-        """Return the estimator with sorted parameters, tuples instead of lists, and a name without ``sklearn.``."""
+        """Return an estimator with sorted parameters, tuples instead of lists, and a name without ``sklearn.``."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
 
@@ -96,18 +96,18 @@ class Estimator:
         ------
         ValueError
             If the entry "name" or "parameters" is missing or has the wrong type, if the name does not have the form of
-            a scikit-learn class name, or if a parameter is not a number, a word, a list of numbers, true, false or
-            null.
+            a scikit-learn class name, or if a parameter is not a number, a single word, a list of numbers, true, false
+            or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError("an estimator needs a name and its parameters as a JSON object")
+            raise ValueError('an estimator must have a "name" and, as a JSON object, "parameters"')
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
             raise ValueError(f"{name!r:.80} is not the name of a class in scikit-learn")
         for key, value in estimator.parameters:
             if not _WORD.fullmatch(key) or not _is_plain(value):
-                raise ValueError(f"{name} with {key!r:.60}: expected a number, a word or a list of numbers")
+                raise ValueError(f"{name}, parameter {key!r:.60}: expected a number, a word or a list of numbers")
         return estimator
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class Estimator:
                 raise ValueError(f"{self.name} takes no parameter {key!r:.60}; it takes {', '.join(sorted(allowed))}")
             if value is not None and not _fits(value, allowed[key]):
                 raise ValueError(f"{self.name} with {key}={value!r:.60}: expected {_described(allowed[key])}")
-        # With the random state None, two fits to the same rows would give different results.
+        # If `random_state` were None, two fits to the same rows would give different results.
         if "random_state" in allowed and given.get("random_state") is None:
             given["random_state"] = seed
         module, _, name = self.name.rpartition(".")
@@ -169,7 +169,7 @@ class Estimator:
         estimator = self.make(kind, seed)
         progress.report(0.0)
         try:
-            # If all rows are equal, scikit-learn's PCA divides 0 by 0 and warns, but its components are usable.
+            # If all rows are equal, scikit-learn's PCA divides 0 by 0 and warns, but finds usable components.
             with np.errstate(invalid="ignore"):
                 estimator.fit(rows, *codes)
         except MemoryError:
@@ -224,12 +224,12 @@ class Projection:
     Attributes
     ----------
     name : str
-        Path of the scikit-learn class, as in `Estimator`.
+        Module and class within ``sklearn``, as in `Estimator`.
     keeps : {"variance", "directions"}
-        Meaning of the argument `amount` of the methods: "variance" means the fraction of the variance to keep, and
-        "directions" the number of directions to project onto.
+        Meaning of the argument `amount` of `checked` and `estimator`. With "variance", it is the fraction of the
+        variance to keep; with "directions", the number of directions to project onto.
     parameters : tuple of (name, value)
-        Further parameters of the scikit-learn class.
+        Parameters of the scikit-learn class in addition to `n_components`.
     """
 
     name: str
@@ -319,8 +319,8 @@ class OtherClassifier:
         -------
         codes : ndarray of int, shape (n,)
         decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-            Results of `decision_function` if the classifier has this method. Otherwise the class probabilities or, for
-            two classes, the probability of the second class minus ½.
+            Results of the classifier's method `decision_function`. A classifier without this method gives the class
+            probabilities or, for two classes, the probability of the second class minus ½.
         """
         codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
         if hasattr(self.estimator, "decision_function"):

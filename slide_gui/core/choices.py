@@ -1,4 +1,7 @@
-"""Tables of the allowed values of parameters. Checks, the command line, the window and the help pages share them."""
+"""Tables of the allowed values of parameters.
+
+Parameter checks, the command line, the window and the help pages share these tables.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     slide_ : SLIDE
         The fitted stack.
     svm_ : MultiWidthSVC
-        The fitted classifier, with the attributes `widths_`, `shares_`, `C_`, `support_` and `history_`.
+        The fitted SVM, with the attributes `widths_`, `shares_`, `C_`, `support_` and `history_`.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Number of SMO steps of the SVM solver.

@@ -1,4 +1,4 @@
-"""Helpers that all scikit-learn estimators share: they check rows and labels, store parameters, and name features.
+"""Functions shared by the scikit-learn estimators of this package, for example to check rows and store parameters.
 
 Columns of layer k are named ``h{k}_…``. A multi-width SVM recognises the columns of each layer by these names.
 """
@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_integer, empty
 
-# Column transformers and feature unions put a prefix such as ``slide__`` or ``h1__`` before the layer in a name.
+# Column transformers and feature unions add a prefix such as ``slide__`` or ``h1__`` to column names.
 _LAYER = re.compile(r"(?:.*?__)??h(\d+)_(?!_h\d)")
 
 
 _SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
-_DTYPES = [np.float64, np.float32]  # rows of all other data types are converted to the first of these
+_DTYPES = [np.float64, np.float32]  # rows of any other data type are converted to float64
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
@@ -52,7 +52,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     for name, match in zip(names, matches, strict=True):
         if match is None:
             raise ValueError(
-                f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); set groups to the size of each layer"
+                f"column {name!r} belongs to no layer (h0_…, h1_…); set groups to the number of columns of each group"
             )
     if layers != sorted(layers):
         raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…, or set groups")
@@ -60,12 +60,15 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _computed(values: Any) -> Any:
-    """Compute a Dask collection, because `np.asarray` would drop the mask of its cells. Return others unchanged."""
+    """Return the computed array of a Dask collection, and any other value unchanged.
+
+    `np.asarray` would also compute the collection, but drop the mask of its cells.
+    """
     return values.compute() if hasattr(values, "__dask_graph__") else values
 
 
 def _has_masked(values: Any) -> bool:
-    """Return True if an array, or an array in a list, has masked cells, because `np.asarray` would drop the masks."""
+    """Return True if an array, or an array in a list, has masked cells. `np.asarray` would ignore the masks."""
     return any(map(np.ma.is_masked, (values, *(values if isinstance(values, (list, tuple)) else ()))))
 
 
@@ -139,7 +142,8 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     Raises
     ------
     ValueError
-        If `sample_weight` is not n numbers, if a weight is negative, NaN, infinite or masked, or if all weights are 0.
+        If `sample_weight` does not contain n numbers, if a weight is negative, NaN, infinite or masked, or if all
+        weights are 0.
     """
     if sample_weight is None:
         return None
@@ -149,7 +153,7 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     try:
         weights: NDArray[np.float64] = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight has values that are not numbers; give numbers of 0 or more") from None
+        raise ValueError("sample_weight has values that are not numbers; give one number per row, 0 or more") from None
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}; it must be ({n},), one weight per row")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
@@ -209,7 +213,7 @@ def listed(values: Any) -> Any:
 
 
 def seed_of(random_state: Any) -> int:
-    """Return an integer seed: `random_state` if it is an integer, 0 if it is None, or else a number drawn from it.
+    """Return an integer seed: `random_state` itself, 0 for None, or a number drawn from a RandomState.
 
     Raises
     ------

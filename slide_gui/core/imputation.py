@@ -16,7 +16,7 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
 
 MOST_WORK = 5 * 10**12
-"""Largest number of multiplications in one fit or one transform. They take about ten minutes on two cores."""
+"""Largest number of multiplications in one call of `fit` or `transform`: about ten minutes on two cores."""
 
 _CALLS = 300_000  # overhead for one pattern of missing cells, as an equivalent number of multiplications
 _SMALLEST_RIDGE = 1e-9  # smallest allowed ridge, in units of the variance of a column
@@ -98,7 +98,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         with np.errstate(over="ignore"):
             mean, scale = _moments(rows)
         if not np.isfinite(scale).all():
-            raise ValueError("X contains numbers whose sum overflows; divide each column by its largest magnitude")
+            raise ValueError("X contains numbers whose sum overflows; divide each column by its largest absolute value")
         covariance, scale = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
         Z, steady = (rows - mean) / scale, MonotonicProgress(progress)
         for _, step in steady.each(range(n_iter)):
@@ -163,7 +163,7 @@ def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))
-    # Powers of 2 scale the deviations exactly, so that their squares neither underflow nor overflow.
+    # Deviations are divided by powers of 2, so that their squares neither underflow nor overflow. This is exact.
     _, exponents = np.frexp(np.nan_to_num(np.maximum(high - mean, mean - low)))
     squares = np.ldexp(rows - mean, -exponents) ** 2
     return mean, np.ldexp(np.sqrt(np.nansum(squares, axis=0) / known), exponents)

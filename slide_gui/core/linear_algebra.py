@@ -16,9 +16,9 @@ Pattern = tuple[Indices, Indices]
 
 WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
 _PIECE = 512  # number of rows of a large matrix that are processed at a time
-_STRIPS = 8  # number of groups of rows in which a triangular matrix is multiplied
+_STRIPS = 8  # number of blocks of rows into which a triangular matrix is split for a product
 _LEAF = 64  # largest number of rows of a triangular matrix that is inverted without splitting it
-_ROWS = 1024  # largest number of rows in a product; 1 024 rows of 784 float32 columns fit in the processor cache
+_ROWS = 1024  # largest number of rows multiplied at once; 1 024 rows of 784 float32 columns fit in the processor cache
 
 
 def rows_per_block(d: int) -> int:
@@ -32,8 +32,8 @@ def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> I
     Parameters
     ----------
     fraction : bool
-        True to report the fraction of the rows that are done. False to report 0 each time; these reports only allow
-        the caller's job to be cancelled.
+        True to report the fraction of the rows that are done. False to report 0 each time, which only gives the
+        caller an opportunity to cancel the job.
     """
     for start in range(0, n, size):
         stop = min(start + size, n)
@@ -82,7 +82,7 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
 
 
 def factorised(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
-    """Return a function that solves a x = b for any b with the Cholesky factor of a, which overwrites part of a.
+    """Return a function that solves a x = b for any b, using the Cholesky factor of a. Part of a is overwritten.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def factorised(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, P
 
 
 def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the inverse of a symmetric positive definite matrix from its Cholesky factor; the matrix is overwritten.
+    """Return the inverse of a symmetric positive definite matrix, which is overwritten. Use its Cholesky factor.
 
     The result is as accurate as the solution of a x = I, but takes a third of the time.
 
@@ -189,7 +189,7 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return ``a @ diag(weights) @ a`` for symmetric `a` and nonnegative weights; copy the lower half to the upper."""
+    """Return ``a @ diag(weights) @ a`` for symmetric `a` and nonnegative weights. The result is exactly symmetric."""
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
     for rows in tiles(len(a), WHOLE, progress):
         before = slice(0, rows.start)
@@ -203,7 +203,7 @@ def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) 
 
 
 def leading_digits(a: Array, length: int) -> Array:
-    """Return the matrix a, rounded to so few bits that products of two rounded matrices are exact.
+    """Return the matrix a, rounded so coarsely that float64 products of two rounded matrices are exact.
 
     The entries of each row are rounded to multiples of a power of 2 that depends on the row's largest entry. Let the
     inner dimension of the product a @ b be `length`. If the rows of b.T are rounded in the same way, the product is

@@ -38,7 +38,7 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
 
 
 def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: int) -> Indices:
-    """Divide the rows into parts of given relative sizes, keeping each group in one part.
+    """Divide the rows into parts of given relative sizes, so that all rows of a group are in the same part.
 
     The sizes and class proportions of the parts are as close to the given fractions as the groups allow.
 
@@ -113,7 +113,8 @@ def held_out_mask(
     seed : int
         Seed of the random choice of held-out rows.
     allowed : ndarray of bool, shape (n,), optional
-        True for rows that may be held out. If these are less than a fifth of a class, all of them are held out.
+        True for rows that may be held out. If fewer than a fifth of the rows of a class may be held out, all of these
+        are held out.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row. Complete groups with about a fifth of the rows are held out, except groups with a row that
         may not be held out. If every class needs all of its groups for training, no row is held out.

@@ -456,9 +456,9 @@ def test_that_other_classes_and_parameters_are_refused(name, parameters, kind, m
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ({"name": "decomposition.PCA"}, "a name and its parameters as a JSON object"),
-        ({"name": 3, "parameters": {}}, "a name and its parameters as a JSON object"),
-        ({"parameters": {}}, "a name and its parameters as a JSON object"),
+        ({"name": "decomposition.PCA"}, 'must have a "name" and'),
+        ({"name": 3, "parameters": {}}, 'must have a "name" and'),
+        ({"parameters": {}}, 'must have a "name" and'),
         ({"name": "../../PCA", "parameters": {}}, "is not the name of a class"),
         ({"name": "svm.SVC", "parameters": {"a b": 1}}, "expected a number, a word"),
         ({"name": "svm.SVC", "parameters": {"kernel": "/tmp/cache"}}, "expected a number, a word"),

@@ -40,9 +40,9 @@ class SdaParameters:
     fine_tuning_epochs : int
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
-        Number of rows per step, 1 to 4096. With 20 rows per step, an epoch on a small training set (a thousand rows)
-        has enough steps, but training processes only two thirds as many rows per second as with 100. For tens of
-        thousands of rows, use 100.
+        Number of rows per step, 1 to 4096. A training set of a thousand rows needs small batches of about 20 rows, so
+        that an epoch has enough steps. For tens of thousands of rows, use batches of 100 rows, which process 1.5 times
+        as many rows per second.
     patience : int
         Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int
@@ -69,10 +69,10 @@ class SdaParameters:
 
     @property
     def unsupervised(self) -> Self:
-        """Copy of the parameters in which those that only fine-tuning uses have fixed values.
+        """Copy of the parameters, with fixed values for the parameters that only fine-tuning uses.
 
-        Runs of pre-training alone are stored under a hash of this copy. The fixed values are independent of the
-        defaults, so that new defaults do not change the hashes of stored runs.
+        Runs without fine-tuning are stored under a hash of this copy. The fixed values are independent of the defaults,
+        so that new defaults do not change the hashes of stored runs.
         """
         return replace(self, fine_tuning_rate=0.1, fine_tuning_epochs=100, patience=10)
 
@@ -104,7 +104,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
     if not isinstance(noise, (tuple, list)):
         return check_noise(noise)  # type: ignore[arg-type]  # rejects values that are not numbers
     if len(noise) != depth:
-        raise ValueError(f"noise has {len(noise)} numbers; there must be one, or one for each of the {depth} layers")
+        raise ValueError(f"noise has {len(noise)} numbers; give one number, or one for each of the {depth} layers")
     return tuple(check_noise(value) for value in noise)
 
 
@@ -168,7 +168,7 @@ def log_softmax(values: Values) -> None:
 
 
 class Masks:
-    """Corruption that sets entries to 0 independently of each other, with a probability in steps of 2⁻¹⁶.
+    """Corruption that sets entries to 0 independently of each other. The noise level is rounded to a multiple of 2⁻¹⁶.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class Sda:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of columns of x, h¹, …, hˡ. A multi-width kernel has one width for each of these column blocks."""
+        """Numbers of columns of x, h¹, …, hˡ. A multi-width kernel has one width for each of these representations."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:

@@ -33,7 +33,7 @@ Codes = NDArray[np.intp]
 
 
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
-    """Return the rows, shifted and scaled so that the values `limits` become 0 and 1. Equal limits both become 0."""
+    """Return the rows, shifted and scaled so that the two `limits` become 0 and 1. Equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
     # The limits are rounded to the data type of the rows, so that no result exceeds 1.
@@ -42,7 +42,7 @@ def into_range(rows: Values, limits: tuple[float, float]) -> Values:
 
 
 def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype: str) -> DenoisingLayer:
-    """Return an untrained layer. W is uniformly random within ±4 √(6 / (n_inputs + n_units)); the biases are 0."""
+    """Return an untrained layer: random W, uniform within ±4 √(6 / (n_inputs + n_units)), and biases of 0."""
     limit = 4.0 * np.sqrt(6.0 / (n_inputs + n_units))
     weights = random.random((n_units, n_inputs), dtype=np.dtype(dtype).type)
     weights *= 2.0 * limit
@@ -55,8 +55,8 @@ class DenoisingDescent:
 
     Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)],
     with W, b, c and s as in `DenoisingLayer`. The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are
-    dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One array contains δ_h and h, another
-    x̃ and δ_z, so dL/dW is one matrix product.
+    dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One array contains δ_h and h, and
+    another x̃ and δ_z, so that dL/dW is one matrix product.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float3
 def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
     """Train each layer to reconstruct its input from a corrupted copy of this input.
 
-    The input of the first layer is the rows X, and that of each other layer is the output of the layer below.
+    The input of the first layer is X, and the input of each further layer is the output of the layer below.
 
     Parameters
     ----------
@@ -191,10 +191,10 @@ def _epochs(
     rate: str,
     progress: Progress,
 ) -> Iterator[tuple[int, float, Progress]]:
-    """Run epochs: call `step` with each mini-batch of the n rows, which are in a new random order in every epoch.
+    """Run epochs: call `step` with the row indices of each mini-batch. Each epoch has a new random order of the n rows.
 
-    After each epoch, yield its number, its mean loss and the part of the progress that belongs to it. If the loss is
-    not finite, raise ValueError; `training` and `rate` name the training and the rate in the message.
+    After each epoch, yield its number, its mean loss, and a `Progress` to report its end. If the loss is not finite,
+    raise ValueError with a message that contains `training` and `rate`.
     """
     for epoch, part in progress.each(range(1, epochs + 1)):
         order, total = random.permutation(n), 0.0
@@ -207,7 +207,7 @@ def _epochs(
 
 
 def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
-    """Return the hidden output of a layer for rows without corruption, of shape (n, n_units)."""
+    """Return the hidden output of a layer for uncorrupted rows, of shape (n, n_units)."""
     hidden: Values = np.empty((len(rows), len(layer.weights)), rows.dtype)
     step = rows_per_block(max(layer.weights.shape))
     for block in tiles(len(rows), step, progress):
@@ -323,7 +323,7 @@ def fine_tune(
         Learning rate, epochs, batch size, patience and seed of fine-tuning; by default the parameters of `sda`.
         `n_units`, `noise` and `dtype` are not used.
     progress : Progress
-        After each epoch, it receives an `SdaHistory` of pre-training and fine-tuning.
+        After each epoch, receives an `SdaHistory` of pre-training and fine-tuning.
 
     Raises
     ------

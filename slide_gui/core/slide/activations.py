@@ -16,7 +16,7 @@ from slide_gui.progress import Progress
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
 EXACT_ROWS = 4096  # largest number of rows that are summed in float32; sums over more rows are computed in float64
-# Largest number of bytes for stored representations of 0 and 1. Larger representations are computed again in each pass.
+# Largest number of bytes for stored representations of 0 and 1. If they are larger, each pass computes them again.
 PACKED_LIMIT = 256 << 20
 
 
@@ -31,7 +31,7 @@ def block_of(given: Any, name: str = "X") -> Any:
     Raises
     ------
     ValueError
-        If the rows are not a 2-D array of numbers, or have masked cells. The message calls them `name`.
+        If the rows are not a 2-D array of numbers, or have masked cells. The message uses `name` for the rows.
     """
     if np.ma.is_masked(given):
         raise ValueError(f"{name} has masked cells; fill them in, or leave their rows out")
@@ -81,7 +81,7 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise a ValueError that names the row and feature of a value that is not finite; the first row is `start`."""
+    """Raise ValueError if a value is NaN or infinite. `start` is the index of the first row, for the message."""
     if not np.isfinite(block).all():
         row, column = np.argwhere(~np.isfinite(block))[0].tolist()
         refuse_value(start + row, column, block[row, column])
@@ -92,7 +92,7 @@ def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoRetu
     if np.isfinite(value):
         raise ValueError(
             f"X contains {value:.3g} in row {row}, feature {column}, which is too large for {dtype}; "
-            "scale the features to about 1"
+            "scale the features to values near 1"
         )
     place = f"row {row}, feature {column} is {value}"
     raise ValueError(f"X contains NaN or infinity: {place}; fill it in, or leave the row out")
@@ -141,7 +141,7 @@ class Activations:
         Number of passes over the rows, and thus of calls of `advance`.
     out : ndarray, optional
         Array to fill with the representations [h⁰ | h¹ | …]. If it is not given, representations of 0 and 1 are stored
-        as bits between two passes, and all other representations are computed again in each pass.
+        as bits between two passes. All other representations are computed again in each pass.
     below : sequence of ndarray of shape (d, d + 1)
         Weights of the lowest layers, which are applied to the rows before the first call of `advance`.
     sample_weight : ndarray of shape (n,), optional
@@ -158,7 +158,7 @@ class Activations:
         sample_weight: Array | None = None,
     ) -> None:
         self._rows, self.parameters, self._out, self._weights = rows, parameters, out, sample_weight
-        # Number of layers that are applied so far, and number of layers that are applied after the last pass.
+        # Number of layers applied so far, and number of layers applied at the end of the last pass.
         self._done, self._passes = len(below), len(below) + passes
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         n, d = rows.shape
@@ -166,7 +166,7 @@ class Activations:
         self._packed: NDArray[np.uint8] | None = None
         self._size = min(rows_per_block(d), n)
         self._buffer = SquashBuffer(self._size, d, parameters)
-        again = out is None and (bool(below) or not self._packs)  # True if some representations are computed again
+        again = out is None and (bool(below) or not self._packs)  # True if a pass computes some representations again
         self._h = np.empty((self._size if again else 0, d), parameters.dtype)
 
     def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
@@ -179,8 +179,8 @@ class Activations:
         packs = self._packs and self._done + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (self._done + 1) * d
-        # If all values are 0 or 1, the sums of their products are exact, no matter how many rows are summed at a time.
-        # Half the usual number of rows is then summed at a time, which saves memory.
+        # If all values are 0 or 1, the sums of their products are exact for any number of rows per block. Blocks of
+        # half the usual size then save memory.
         height = min(rows_per_product(d) // (2 if p.function.binary else 1), n)
         squashed = np.empty((height, d), p.dtype)
         for top in range(0, n, height):
@@ -199,7 +199,7 @@ class Activations:
         self._done += 1
         self._packed = packed
         if self._packs or self._out is not None:
-            self._steps.clear()  # the next pass starts from stored representations, without the weights of lower layers
+            self._steps.clear()  # the next pass uses stored representations and needs no weights of lower layers
         else:
             self._steps.append(step)
         progress.report(1.0)

@@ -1,17 +1,17 @@
 """Approximate layers of a stack in float32 from at most 1 536 rows, fast enough to update while a slider moves.
 
 A data set of at most 1 536 rows is used completely. Then float32 is the only approximation, and the error of a row of
-the weights W is at most 1 % of its norm. From a larger data set, rows are sampled in proportion to their leverage t̃ᵀ
-S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the scatter matrix of all
-t̃. The weights of a pixel that is rarely above the threshold depend on few rows, and the sample must contain them. The
-contributions of a layer are its weights times the RMS of its input. The median error of a row of contributions is at
-most a fifth of its norm. On MNIST at noise 0.3 the median error is 11 % in the third layer and 16 % in the fourth. For
-a uniform sample of the same size it is above 100 %.
+the weights W is at most 1 % of the norm of this row. From a larger data set, rows are sampled in proportion to their
+leverage t̃ᵀ S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the scatter
+matrix of all t̃. The weights of a pixel that is rarely above the threshold depend on few rows, and the sample must
+contain them. The contributions of a layer are its weights times the RMS of its input. The median error of a row of
+contributions is at most a fifth of the norm of this row. On MNIST at noise 0.3 the median error is 11 % in the third
+layer and 16 % in the fourth. For a uniform sample of the same size it is above 100 %.
 
-If all rows have almost the same input to a layer, its contributions are almost 0, and these errors are larger. With the
-sigmoid on Rectangles at noise 0.35, this is the case in the fourth layer.
+If all rows have almost the same input to a layer, its contributions are almost 0, and these errors are larger. This
+happens, for example, in the fourth layer with the sigmoid on Rectangles at noise 0.35.
 
-Interpolating between approximations that were computed in advance at a few noise levels is faster still.
+`Interpolation` is even faster. It uses approximations that were computed in advance at 16 noise levels.
 """
 
 from dataclasses import dataclass, replace
@@ -29,8 +29,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that an approximation uses."""
 
-_BLOCK = 600  # rows multiplied between two points where the computation may pause: 3 ms for 784 features
-_LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) from noise 0.01 to 0.99
+_BLOCK = 600  # rows that are multiplied between two progress reports; they take 3 ms for 784 features
+_LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) of 16 noise levels from 0.01 to 0.99
 _SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
 
 
@@ -53,7 +53,7 @@ class ApproximateLayer:
 
 
 class Approximation:
-    """Approximations of the stacks of one data set at any noise level, ridge and depth.
+    """Approximate stacks of one data set at any noise level, ridge and depth.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Approximation:
     def layers(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> tuple[ApproximateLayer, ...]:
         """Return all layers, or an empty tuple if a matrix is singular in float32.
 
-        `progress` can cancel the computation, and is called every few milliseconds.
+        `progress` is called every few milliseconds, and can cancel the computation.
         """
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
@@ -102,7 +102,7 @@ class Approximation:
                     weights = np.empty((d, d + 1), np.float32)
                     for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
                         progress.report(0.0)
-                else:  # a convolution kernel has few weights, so they are computed in float64
+                else:  # a convolution kernel has few weights, so float64 is fast enough
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
@@ -132,20 +132,21 @@ class Interpolation:
     """Approximate layers at noise levels from 0.01 to 0.99, interpolated between approximations at 16 noise levels.
 
     An eigenvalue λ of the scaled scatter matrix contributes λ / (λ + x) to the weights, where x = noise / (1 − noise).
-    The weights are therefore smooth functions of log x. The 16 noise levels are equally spaced in log x, and the layers
-    are cubic polynomials through the four nearest levels.
+    The weights are therefore smooth functions of log x. The 16 noise levels are equally spaced in log x. Cubic
+    polynomials through the four nearest levels interpolate the weights.
 
-    The median difference between a row of contributions and its approximation depends on the noise level. With the
-    threshold function, on Rectangles and Convex at noise levels up to 0.9, it is at most 0.1 % of the norm of the row
-    in the first layer and at most 6 % in the fourth layer. On MNIST it is similar. On Digits it is up to 20 % in the
-    third layer and up to 30 % in the fourth layer. On Convex above noise 0.96, all rows have almost the same input to
-    the fourth layer. The true contributions are then almost 0, and the difference can be larger.
+    The contributions of a layer are its weights times the RMS of its input. The median error of an interpolated row of
+    contributions depends on the noise level. With the threshold function, on Rectangles and Convex at noise levels up
+    to 0.9, it is at most 0.1 % of the norm of the row in the first layer and at most 6 % in the fourth layer. MNIST
+    gives similar errors. On Digits, the median error is up to 20 % in the third layer and up to 30 % in the fourth. On
+    Convex above noise 0.96, all rows have almost the same input to the fourth layer. The true contributions are then
+    almost 0, and the error can be larger.
 
     Parameters
     ----------
     approximation : Approximation
     parameters : StackParameters
-        Parameters of the layers. Their noise level has no effect.
+        Parameters of the layers. The noise level is ignored.
     """
 
     LEVELS = len(_LOGITS)
@@ -153,7 +154,7 @@ class Interpolation:
     def __init__(self, approximation: Approximation, parameters: StackParameters) -> None:
         self._approximation, self._parameters, self._n_complete = approximation, parameters, 0
         d = approximation.n_features
-        # The memory is used only when the layers of a noise level are written to it.
+        # The operating system allocates the memory only when the layers are written to it.
         self._weights = np.empty((self.LEVELS, parameters.depth, d, d + 1), np.float32)
         self._squares = np.empty((self.LEVELS, parameters.depth, d + 1))
 
@@ -168,7 +169,7 @@ class Interpolation:
         return parameters.depth <= depth and replace(parameters, noise=noise, depth=depth) == self._parameters
 
     def compute(self, progress: Progress = NO_PROGRESS) -> None:
-        """Compute the layers at the 16 noise levels, or after an interruption those that are still missing.
+        """Compute the layers at the 16 noise levels. After an interruption, compute only the missing layers.
 
         If a matrix is singular in float32, the interpolation remains incomplete.
         """
@@ -183,9 +184,10 @@ class Interpolation:
             self._n_complete += 1
 
     def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> tuple[Single, Array] | None:
-        """Return rows of the interpolated weights, of shape (layers, k, d + 1), and the diagonals of the scatters.
+        """Return k rows of the interpolated weights of each layer, of shape (layers, k, d + 1).
 
-        Return None if no approximation with these parameters is complete.
+        Also return the diagonal of the scatter matrix of each layer's input. If the layers cannot be interpolated for
+        these parameters, or `compute` is not complete, return None.
         """
         if not self._is_ready(parameters):
             return None
@@ -194,7 +196,7 @@ class Interpolation:
         return rows, np.tensordot(factors, self._squares[nearest, :depth], 1)
 
     def layers(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers, or an empty tuple if there are none for these parameters."""
+        """Return interpolated layers, or an empty tuple if `rows` returns None for these parameters."""
         if not self._is_ready(parameters):
             return ()
         (nearest, factors), shape = _cubic(parameters.noise), self._weights.shape[1:]
@@ -209,7 +211,7 @@ class Interpolation:
 
 
 def _cubic(noise: float) -> tuple[slice, Array]:
-    """Return the four nearest positions in `_LOGITS`, and the factors of the cubic polynomial through their values."""
+    """Return the positions of the four nearest values in `_LOGITS`, and their weights in a cubic interpolation."""
     logit = np.log(noise / (1.0 - noise))
     first = int(np.clip(np.searchsorted(_LOGITS, logit) - 2, 0, len(_LOGITS) - 4))
     nodes = _LOGITS[first : first + 4]

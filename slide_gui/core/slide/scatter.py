@@ -38,7 +38,7 @@ GROUP = 16
 
 _STRIPS = 4  # number of groups of rows in which a symmetric product is computed
 _SPARSE_PRODUCTS = 2_000_000  # number of products of stored values of a sparse matrix between two progress reports
-_TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to about 1"
+_TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to values near 1"
 
 
 @dataclass(frozen=True, eq=False)
