@@ -1,1 +1,1 @@
-"""Compute many runs: sweeps, selection by validation error, error curves, trials on own data, and cluster workers."""
+"""Compute many runs: sweeps with selection by validation error, error curves, quick trials, and cluster workers."""

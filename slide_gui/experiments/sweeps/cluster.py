@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster: processes on this computer, or workers connected to a scheduler.
+"""The workers of a Dask cluster: processes that this program starts, or the workers of an existing scheduler.
 
 A worker computes one task at a time, with one BLAS thread and the same library versions as this process. The result of
 a run is therefore the same on every worker.
@@ -36,21 +36,21 @@ MOST_WORKERS = 64
 # Longest time, in seconds, to wait for an answer from the scheduler, and for its first worker.
 CONNECTING = 10.0
 _ATTEMPT_SECONDS = 0.5  # Longest duration, in seconds, of one attempt to connect.
-_COUNTING = 1.0  # The workers are counted again after this time in seconds.
+_COUNTING = 1.0  # Shortest time, in seconds, between two counts of the workers.
 _POLL_SECONDS = 0.05  # Time in seconds between two checks for new workers and for cancellation.
 
-# Largest number of times that a run is repeated after its data, its worker or its result was lost.
+# Largest number of times that a run is repeated if its data, its worker or its result is lost.
 ATTEMPTS = 10
 
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # The profiler would sample each worker 100 times a second.
+    "distributed.worker.profile.enabled": False,  # By default, it samples each worker 100 times a second.
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
-    # a second. With two workers this took 9 % of a core. With the intervals below it takes 3 %.
+    # a second. With two workers, this monitoring took 9 % of a core. With the intervals below, it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
-    # With Dask's default, glibc returns freed blocks larger than 64 KB to the system, and page faults took 40 % of the
-    # time of a run.
+    # With Dask's default values, glibc returns freed memory blocks larger than 64 KB to the operating system. When the
+    # memory was requested again, page faults took 40 % of the time of a run.
     "distributed.nanny.pre-spawn-environ": {
         "MALLOC_TRIM_THRESHOLD_": 256 << 20,
         "MALLOC_MMAP_THRESHOLD_": 64 << 20,
@@ -66,7 +66,7 @@ Versions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """Choice of the processes that compute runs. If neither attribute is set, this process computes them one by one.
+    """The processes that compute runs. If neither attribute is set, this process computes the runs one by one.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class ClusterChoice:
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
             raise ValueError(
                 f"the scheduler is {self.scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json "
-                "file that it writes"
+                "file with its address"
             )
         return self
 
@@ -115,47 +115,47 @@ class ClusterChoice:
 
 @lru_cache(maxsize=1)
 def versions_here() -> Versions:
-    """Return the versions that determine the numerical results of this process: program, libraries and BLAS."""
+    """Return the versions that determine this process's numerical results: results version, libraries and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
-    # The first BLAS is the one that NumPy uses. It computes all matrix products.
+    # Several BLAS libraries can be loaded. The first one is NumPy's, which computes all matrix products.
     blas = replace(loaded_blas()[0], threads=None)
-    return (("numerics", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
+    return (("results version", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 
 
 def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
-    """Raise ClusterError if the numerical results of a worker may differ from the results of this process."""
+    """Raise ClusterError if a worker has another version than this process, because its results could differ."""
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:
-            remedy = "install the same version there"
+            remedy = "install the expected version for this worker"
             if name == "BLAS":
                 remedy = f"{remedy}; if the processors differ, start all workers with the same OPENBLAS_CORETYPE"
-            raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
+            raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, expected {wanted}; {remedy}")
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """A connection to workers. As a context manager, it stops the workers on this computer at the end.
+    """A connection to workers. At the end of a `with` block, the workers that it started on this computer are stopped.
 
     Parameters
     ----------
     choice : ClusterChoice
-        Workers on this computer, or a scheduler.
+        Number of workers to start on this computer, or address of a scheduler.
     progress : Progress
-        Receives reports during the connection and can cancel it.
+        Receives reports until the connection is established, and can cancel the attempt.
 
     Raises
     ------
     ClusterError
         If Dask is not installed, the scheduler does not answer, there are no workers, or a worker is unsuitable.
     Cancelled
-        If `progress` cancels the connection.
+        If `progress` cancels the attempt to connect.
     """
 
     def __init__(self, choice: ClusterChoice, *, progress: Progress = NO_PROGRESS) -> None:
         self.choice = choice.checked()
         self._local, self.client = _connect(self.choice, progress)
         self._counted = 0, -_COUNTING
-        # Maps the key of shared autoencoders to the address of the worker that has the autoencoders in memory.
+        # Maps the key of autoencoders that several runs share to the address of the worker that holds them in memory.
         self.places: dict[str, str] = {}
         try:
             self._check_workers(progress)
@@ -177,7 +177,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that the workers compute at once, updated once a second. It is 0 if there are no workers."""
+        """Number of tasks that all workers together compute at once. The workers are counted at most once a second."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
@@ -189,7 +189,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         Raises
         ------
         ClusterError
-            If the scheduler is gone, or a worker cannot run this program.
+            If the connection to the scheduler is lost, or a worker cannot run this program.
         """
         check_alive(self.client)
         workers = {}
@@ -212,14 +212,14 @@ class Cluster(AbstractContextManager["Cluster"]):
         while not (facts := self._facts()):
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
+                    f"the scheduler ({self.choice}) has no workers; start some with: dask worker ADDRESS --nthreads 1"
                 )
             progress.report(0.0)
             time.sleep(_POLL_SECONDS)
         for address, each in facts.items():
             if each["nthreads"] != 1:
                 raise ClusterError(
-                    f"worker {address} runs {each['nthreads']} tasks at once, which would share one BLAS; start "
+                    f"worker {address} runs {each['nthreads']} tasks at once, but only one is supported; start "
                     "several workers with --nthreads 1 instead"
                 )
         for address, versions in self.workers().items():
@@ -227,7 +227,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
-    """Connect to a cluster. Return the cluster if it runs on this computer, otherwise None, and the connection."""
+    """Connect to a cluster. Return the started local cluster (None if a scheduler was given) and the Dask client."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -257,16 +257,16 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         reason = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
-        remedy = "check that a scheduler runs there" if choice.scheduler else "use fewer workers"
-        raise ClusterError(f"no scheduler answers at {choice} ({reason}); {remedy}") from None
+        remedy = "check that a scheduler is running at this address" if choice.scheduler else "use fewer workers"
+        raise ClusterError(f"cannot connect to {choice} ({reason}); {remedy}") from None
 
 
 @contextmanager
 def _blocked_interrupt() -> Iterator[None]:
     """Block the signal SIGINT in processes and threads that are started in this context.
 
-    If SIGINT arrives in the meantime, this process receives it at the end of the context. Ctrl+C sends SIGINT to all
-    processes of the group. If it were not blocked, workers that are just starting would print tracebacks.
+    If SIGINT arrives in the meantime, this process receives it at the end of the context. Ctrl+C sends SIGINT to this
+    process and to its workers. Without the block, workers that are just starting would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
@@ -283,12 +283,12 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host answers at a port. Unlike Dask's own function, this one can be cancelled by `progress`.
+    """Wait until a host accepts connections at a port. `progress` can cancel the wait, but not Dask's own attempts.
 
     Raises
     ------
     OSError
-        If the host does not answer.
+        If the host accepts no connection.
     """
     deadline = time.monotonic() + CONNECTING
     while True:
@@ -314,4 +314,4 @@ def _address_in(file: str) -> str:
         if isinstance(address, str):
             return address
     remedy = "start a scheduler: dask scheduler --scheduler-file FILE"
-    raise ClusterError(f"{file} does not exist or contains no address of a scheduler; {remedy}")
+    raise ClusterError(f"{file} does not exist or contains no scheduler address; {remedy}")

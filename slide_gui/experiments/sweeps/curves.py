@@ -1,4 +1,4 @@
-"""Compute error curves, which show the error of a classifier against noise level and depth."""
+"""Compute error curves, which show the error of a classifier as a function of noise level and depth."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,7 +14,7 @@ from slide_gui.text import counted
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A point of an error curve, which is the mean error at one noise level and depth.
+    """A point of an error curve: the mean error at one noise level and depth.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class CurvePoint:
     rate : ErrorRate
         Mean error with its confidence interval.
     validation_error : float or None
-        Mean fraction of misclassified validation rows. None if some results have no validation rows.
+        Mean fraction of misclassified validation rows. None if some runs have no validation rows.
     chosen : bool
-        True if `chosen_places` selects this noise level and depth by validation error.
+        True if this noise level and depth are selected by validation error (`chosen_places`).
     """
 
     noise: float
@@ -56,7 +56,7 @@ class ErrorCurves:
     dataset : str
         Name of the data set.
     method : str
-        Name of the method, as written into files.
+        Name of the method, followed by the number of labels if this number is limited.
     points : tuple of CurvePoint
         Points sorted by depth, then noise level.
     """
@@ -83,17 +83,17 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     Parameters
     ----------
     results : sequence of PointResult
-        Results of one method, either all on the test set or all on validation rows. A run that belongs to several
-        splits counts once.
+        Results of one method, either all on the test set or all on validation rows. If several points share a run,
+        this run is counted once.
 
     Raises
     ------
     ValueError
-        If there are no results, or if they differ in their method or in the kind of rows they are evaluated on.
+        If there are no results, if their methods differ, or if only some of them are results on the test set.
     """
     kinds = {(result.point.spec.method, result.point.spec.evaluate) for result in results}
     if len(kinds) != 1:
-        raise ValueError(f"curves need results of one method on one set of rows, got {len(kinds)} combinations")
+        raise ValueError(f"error curves need one method and one set of rows; {len(kinds)} combinations were given")
     method, evaluate = kinds.pop()
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
     for result in results:
@@ -111,13 +111,13 @@ def known_results(
 ) -> dict[Place, dict[str, PointResult]]:
     """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
 
-    A run without layers is included at every noise level. Two runs can have the same noise level, depth, split and
-    seed. In this case, a run that did not start from the widths of another run is preferred.
+    A run without layers is included at every noise level. If two runs have the same noise level, depth, split and
+    seed, only one of them is returned. A run that did not start from the kernel widths of another run is preferred.
 
     Parameters
     ----------
     bases : sequence of RunSpec
-        Specs with the fingerprint of the open data, one for each fold into which the data are divided.
+        Specifications of runs on the open data: one for each fold, or a single one if the data have no folds.
     stored : sequence of StoredRun
         Stored and shipped runs. Runs on other data, runs with other settings, and stored runs of other results versions
         are ignored.
@@ -138,7 +138,7 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        with suppress(ValueError):  # The values may belong to another version of the program, or be damaged.
+        with suppress(ValueError):  # The stored values may be damaged, or from another version of the program.
             spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
             point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
             take(run.hash, way, PointResult.of(point, run))

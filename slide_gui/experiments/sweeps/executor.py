@@ -1,11 +1,11 @@
 """Compute many runs in one loop, either in this process or on a cluster.
 
-The loop takes results from the store and submits the missing runs to an executor, each after the run that it depends
-on. It stores every result as soon as it is complete. Further runs can be requested at any time. For example, once all
-candidates are complete, one is selected, and its run on the test set is requested. Only this process writes to the
-store.
+The loop takes known results from the store and submits all other requested runs to an executor. If a run depends on
+another run, it is submitted after the other run is complete. The loop stores every result as soon as it is available.
+Further runs can be requested at any time. For example, once all candidates are complete, one is selected, and its run
+on the test set is requested. Only this process writes to the store.
 
-On a cluster, a run is a task whose key contains the hash of its spec. The cluster therefore never computes a run twice
+On a cluster, a run is a task whose key contains the hash of the run. The cluster therefore never computes a run twice
 at the same time. Each data set is sent to the cluster once.
 """
 
@@ -57,12 +57,12 @@ class RunRequest:
     spec : RunSpec
         The specification of the run, as `RunSpec.checked` returns it.
     dataset : Dataset
-        Data of the run, or the same rows divided differently into training and test set.
+        Data set with the rows of the run. They may be divided into training and test set in another way.
     rank : int
         Rank of the run. Runs with a lower rank start first.
     deepest : int or None
-        Minimum depth to which this process fits the stack, so that later runs on the same data can share the stack.
-        With None, the run shares no stack with other runs, so its measured time of feature generation is complete.
+        Minimum number of layers that this process fits, so that later runs on the same data can reuse these layers.
+        If it is None, the run neither reuses nor shares layers, and its whole feature generation is timed.
     """
 
     spec: RunSpec
@@ -77,10 +77,10 @@ class InlineExecutor:
     Attributes
     ----------
     parallel : bool
-        True if the executor computes several runs at once. In this case, runs with the same `RunRequest.rank` start in
-        descending order of `_Pending.chain`. Otherwise, they start in the order of their requests.
+        True if the executor can compute several runs at once. In this case, runs with the same `RunRequest.rank` start
+        in descending order of `_Pending.chain`. Otherwise, they start in the order of their requests.
     n_slots : int
-        Number of runs that the executor computes at once.
+        Number of runs that the executor can compute at once.
     """
 
     parallel = False
@@ -98,13 +98,13 @@ class InlineExecutor:
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
         """Submit a run.
 
-        If the submitted run starts from the widths of another run, `neighbour` is the result of that run, otherwise
-        None. `seconds` is the `_Pending.chain` of the submitted run.
+        If the submitted run starts from the kernel widths of another run, `neighbour` is the result of that other run,
+        otherwise None. `seconds` is the `_Pending.chain` of the submitted run.
         """
         self._submitted = request, neighbour
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Compute the submitted run and report its progress. Return None if no run is submitted."""
+        """Compute the submitted run, report its progress and return its result. Return None if no run is submitted."""
         if self._submitted is None:
             return None
         request, neighbour = self._submitted
@@ -124,7 +124,7 @@ class InlineExecutor:
 
 @dataclass(eq=False)
 class _Task:
-    """A run on the cluster, with its progress and the number of times that it was lost."""
+    """A run on the cluster, with its progress and the number of times that the run was lost."""
 
     request: RunRequest
     neighbour: RunResult | None
@@ -135,7 +135,7 @@ class _Task:
 
 
 class ClusterExecutor:
-    """Computes runs on the workers of a cluster. A lost run is repeated."""
+    """Computes runs on the workers of a cluster. If a worker fails, its runs are repeated."""
 
     parallel = True
 
@@ -153,10 +153,10 @@ class ClusterExecutor:
 
     @property
     def is_free(self) -> bool:
-        """True if there are fewer than two runs per task slot.
+        """True if another run can be submitted, because there are fewer than two runs per task slot.
 
-        With two runs per slot, a worker always has a next run. Two runs are submitted even while there is no worker,
-        because workers may join later.
+        With two runs per slot, a worker can start its next run at once. Two runs are submitted even while there is no
+        worker, because workers may join later.
         """
         return len(self._tasks) < 2 * max(self.n_slots, 1)
 
@@ -170,7 +170,7 @@ class ClusterExecutor:
 
     def _start(self, task: _Task) -> None:
         spec = task.request.spec
-        # Dask still has the key of a lost task, so the repeated task needs a different key.
+        # Dask remembers the key of a lost task, so the repeated task needs a new key.
         key = f"slide-run-{spec.hash}" + (f"-again-{task.n_lost}" if task.n_lost else "")
         place = self._cluster.places.get(shared_networks(spec))
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
@@ -182,7 +182,7 @@ class ClusterExecutor:
         future.add_done_callback(lambda future: self._done.put((spec.hash, future)))
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Return a completed result. Return None if no run completes within a short time, or if a run was lost."""
+        """Return the result of the next complete run, or None if a run is lost or none completes soon."""
         spec_hash, future = "", None
         with suppress(Empty):
             spec_hash, future = self._done.get(timeout=POLL_SECONDS)
@@ -203,7 +203,7 @@ class ClusterExecutor:
         return result
 
     def _result(self, task: _Task, future: "Future") -> RunResult | None:
-        """Return the result of a completed run, or None if it was lost."""
+        """Return the result of a task that has ended, or None if the run was lost and must be repeated."""
         from distributed import CancelledError, KilledWorker
 
         name = f"run {task.request.spec.hash[:12]}"
@@ -213,8 +213,8 @@ class ClusterExecutor:
             raise
         except KilledWorker:
             raise ClusterError(
-                f"{name} terminated several workers in turn, probably for lack of memory; give them "
-                f"more memory, or use less data; {_AGAIN}"
+                f"several workers terminated while they computed {name}, probably for lack of memory; "
+                f"give them more memory, or use less data; {_AGAIN}"
             ) from None
         except (Cancelled, CancelledError, OSError) as error:
             check_alive(self._client)
@@ -222,7 +222,7 @@ class ClusterExecutor:
             if task.n_lost > ATTEMPTS:
                 raise ClusterError(f"{name} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
             return None
-        # The workers may have received the same rows in a data set with another name, so the name is replaced.
+        # The workers may have received the same rows under another name, so the name of the requested data set is used.
         dataset = task.request.dataset
         return replace(result, dataset=dataset.name, generated=dataset.generated)
 
@@ -235,10 +235,11 @@ class ClusterExecutor:
         self._data.clear()
 
     def _data_of(self, dataset: Dataset) -> "Future":
-        """Return the future of a data set on the workers. The data are sent once.
+        """Return a Dask future for a data set. Its data are sent to the cluster if the workers do not have them.
 
-        The data are the result of a task. If the workers that hold the data are lost, the scheduler repeats this task.
-        If this process releases the data, they stay on the workers until the runs that use them are complete.
+        The data are the result of a Dask task. If all workers that hold the data are lost, the scheduler repeats this
+        task. If this process releases the future, the data stay on the workers until the runs that use them are
+        complete.
         """
         fingerprint = dataset.fingerprint
         if fingerprint not in self._data:
@@ -257,7 +258,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the cache of autoencoders in this process for one data set. The two latest caches are kept."""
+    """Return this process's cache of autoencoders for a data set. Only the two caches used last are kept."""
     return Networks()
 
 
@@ -283,13 +284,13 @@ class _RunProgress(TaskProgress):
         now = time.monotonic()
         if now - self._reported > _BETWEEN_REPORTS:
             self._reported = now
-            # The function log_event cannot send NumPy numbers, so the fraction is converted to a float of Python.
+            # The function log_event cannot send NumPy numbers, so the fraction is converted to a Python float.
             self.worker.log_event(_TOPIC, (self._hash, float(fraction)))
 
 
 @dataclass(eq=False)
 class _Pending:
-    """An incomplete run. It was requested, or a requested run starts from its widths.
+    """A run without a result: a requested run, or a run from whose kernel widths a requested run starts.
 
     Attributes
     ----------
@@ -298,13 +299,13 @@ class _Pending:
     kind : RunKind
         The properties of the run that determine its duration.
     wanted : bool
-        True if the run was requested. False if it is computed only because another run starts from its widths.
+        True if the run was requested. False if the run is computed only because another run starts from its widths.
     followers : list of str
-        Hashes of the pending runs that wait for this run, as determined by `RunLoop._run_before`. When this run is
-        complete, they become ready to start.
+        Hashes of the pending runs that wait for this run, as determined by `RunLoop._run_before`. The followers can
+        start when this run is complete.
     chain : float
-        Typical duration, in seconds, of the longest chain of runs that begins with this run. In a chain, each run waits
-        for the run before it.
+        Estimated duration, in seconds, of the longest chain of runs that begins with this run. In a chain, each run
+        waits for the previous run.
     order : float
         Among runs with the same `RunRequest.rank`, the run with the smallest `order` starts first.
     """
@@ -318,16 +319,16 @@ class _Pending:
 
 
 class RunLoop(AbstractContextManager["RunLoop"]):
-    """Yields the results of requested runs. Stored results come first, then computed ones as soon as they are complete.
+    """Yields the results of requested runs: first the stored results, then each other result once it is computed.
 
-    Runs can be requested before and during the iteration. If a requested run was deleted from the store, it is
-    restored. If its stored result is damaged, the run is computed again and the damage is reported in `faults`. As a
-    context manager, the loop cancels active runs at the end.
+    Runs can be requested before and during the iteration. If a requested run was deleted from the store, the deletion
+    is undone. If the stored result of a run is damaged, the run is computed again and the damage is reported in
+    `faults`. At the end of a `with` block, the loop cancels active runs.
 
     Parameters
     ----------
     store : RunStore, optional
-        Store that this thread has opened.
+        Store that was opened in the thread of the loop.
     cluster : Cluster, optional
         Computes the missing runs in place of this process.
     progress : Progress
@@ -341,14 +342,14 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     faults : list of str
         Messages about damaged stored runs.
     live : RunProgress or None
-        State of the active run of this process.
+        State of the active run of this process. None if no run is active, or if a cluster computes the runs.
 
     Raises
     ------
     DataError, ValueError, MemoryError
         Errors of `run`, raised during the iteration.
     ClusterError
-        If the scheduler is lost, or workers are unsuitable.
+        If the connection to the scheduler is lost, or workers are unsuitable.
     Cancelled
         If `progress` cancels the loop.
     """
@@ -370,7 +371,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.fraction = self._reported = 0.0
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
-        # Maps the hash of each run that is not complete to its entry. `_Pending` explains which runs have an entry.
+        # Maps the hash of each run without a result to its `_Pending` object.
         self._pending: dict[str, _Pending] = {}
         self._new: list[str] = []  # Hashes of pending runs to which `_order_new` has not assigned an `order` yet.
         self._n_ordered = 0
@@ -378,9 +379,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._ready: list[tuple[int, float, str]] = []
         # Maps the key of shared autoencoders (`shared_networks`) to the hash of the latest run that uses them.
         self._latest: dict[str, str] = {}
-        # Maps the hash of a run to its result. If there is a store, the dictionary stays empty.
+        # Maps the hash of a run to its result. The dictionary is used only if there is no store.
         self._results: dict[str, RunResult] = {}
-        # Number of pending and expected runs of each `RunKind`. If it is empty, `seconds_left` counts the runs again.
+        # Number of pending and expected runs of each `RunKind`. If the counter is empty, `seconds_left` fills it.
         self._kinds: Counter[RunKind] = Counter()
         self._seconds_left: float | None = None
         self._started = time.monotonic()
@@ -414,7 +415,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def seconds_left(self) -> float | None:
         """Estimated seconds until all requested and expected runs are complete.
 
-        None until all requested runs have been looked up in the store for the first time.
+        None until the first requested runs have been looked up in the store.
         """
         if self._incoming:
             return self._seconds_left
@@ -455,7 +456,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             return None
 
     def _add(self, request: RunRequest) -> _Pending:
-        """Add a run to the pending runs, after the run from whose widths it starts. Return the entry of the run."""
+        """Add a run to the pending runs, after the run from whose widths it starts. Return the `_Pending` object."""
         spec_hash, near = request.spec.hash, request.spec.neighbour
         if spec_hash not in self._pending:
             if near is not None and near.hash not in self._pending and self._stored(near) is None:
@@ -471,7 +472,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Set `order` for all new pending runs. The runs that wait for no other pending run become ready to start."""
+        """Set the `order` of all new pending runs. Mark those that wait for no other pending run as ready to start."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
@@ -491,9 +492,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
-        """Return the hash of the pending run that a run waits for, or None if it need not wait.
+        """Return the hash of the pending run for which the given run must wait, or None if it can start at once.
 
-        A run waits for the run from whose widths it starts. Otherwise, it waits for the latest run with the same
+        A run waits for the run from whose kernel widths it starts. Otherwise, it waits for the latest run with the same
         autoencoders, because the worker of that run then has the autoencoders in its cache.
         """
         shared, first = shared_networks(spec), None
@@ -512,7 +513,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Computation
 
     def _compute(self) -> RunResult | None:
-        """Submit ready runs. Return the result of a requested run, or None if none completes within a short time."""
+        """Submit ready runs. Return the result of a requested run, or None if no requested run completes soon."""
         self._order_new()
         while self._ready and self._executor.is_free and not self._pause.is_set():
             self._submit(heapq.heappop(self._ready)[2])
@@ -548,8 +549,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         """Forward a progress report. If runs are computed in this process, wait while the loop is paused.
 
         Reports that contain only a fraction are forwarded at most once per `POLL_SECONDS`. The receivers compute the
-        remaining time at each report. Short runs report thousands of times, so this computation would take a third of
-        their duration.
+        remaining time at each report, and short runs report thousands of times. Without the limit, this computation
+        would take a third of the duration of short runs.
         """
         self.fraction = fraction
         if isinstance(payload, RunProgress):
