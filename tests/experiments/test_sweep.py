@@ -310,7 +310,7 @@ def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
         (0.3, 0, pytest.approx(0.25)),
         (0.6, 0, pytest.approx(0.2)),
     ]
-    with pytest.raises(ValueError, match="run every point on every split first"):
+    with pytest.raises(ValueError, match="compute every point on every split first"):
         pooled(results[:3])
     with pytest.raises(ValueError, match="needs validation errors"):
         pooled([candidate(None, split=0), candidate(0.1, split=1)])
@@ -349,7 +349,7 @@ def test_that_the_best_is_named_or_the_reason_why_not_and_the_final_run_is_the_c
     assert best_words([candidate(0.2), candidate(0.1, depth=0)]) == "best on validation: the raw input"
     assert "without validation rows" in best_words([candidate(0.1), candidate(None, 0.6)])
     unequal = [candidate(0.1, 0.3), candidate(0.1, 0.6), candidate(0.2, 0.3, split=1, training="split")]
-    assert best_words(unequal).endswith("different noise levels and depths so far, so no point can be selected yet")
+    assert best_words(unequal).endswith("until all splits have results at the same noise levels and depths")
     selected = candidate(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")
     (point,) = final_points([selected])
     assert replace(point, spec=selected.point.spec) == selected.point

@@ -143,7 +143,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     places = {(answer.point.noise, answer.point.depth) for answer in ended.done}
     assert places == {1: {(0.3, 0), (0.5, 0)}, 2: {(0.3, 0), (0.5, 0)}, 4: {*product((0.3, 0.5), (0, 1))}}[n_runs]
     assert {answer.point.split for answer in ended.done} == {0}
-    assert "it planned 3 settings and 5 splits, but the budget of 30 s ran out" in ended.details
+    assert "it planned 3 settings and 5 splits, but the time budget of 30 s was used up" in ended.details
     assert ended.result.n_test == len(DATA.test)
     assert (ended.other is None) == ("time ran out before a setting with layers was tested;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
@@ -181,7 +181,7 @@ def test_that_the_time_of_the_test_is_reserved_and_a_slower_test_ends_with_the_b
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 90.0})
     assert seconds < 22.0
     assert (ended.result.spec.evaluate, ended.other) == ("test", None)
-    assert "before a setting with layers was tested; give more time (Settings or --budget)." in ended.sentence
+    assert "before a setting with layers was tested; increase the time budget (Settings or --budget)." in ended.sentence
     ended, seconds = slow_trial(monkeypatch, {0: 90.0, 1: 4.0})
     assert seconds < 22.0
     assert ended.other is not None
@@ -189,7 +189,7 @@ def test_that_the_time_of_the_test_is_reserved_and_a_slower_test_ends_with_the_b
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
     assert "The time ran out before the test on held-out rows; this error is on the rows used" in ended.sentence
-    assert ended.details.endswith("; it planned 3 settings and 5 splits, but the budget of 20 s ran out.")
+    assert ended.details.endswith("; it planned 3 settings and 5 splits, but the time budget of 20 s was used up.")
     assert ended.document()["evaluated_on"] == "validation"
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 4.0})
     assert ended.other is not None
@@ -240,4 +240,4 @@ def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_t
     with pytest.raises(DataError, match="flowers: the training rows have too few groups"):
         plan_trial(replace(DATA, groups=0 * groups))
     larger = replace(trial.done[0], rate=replace(trial.done[0].rate, n=25))
-    assert "of noise and depth on 5 times 9 to 25 validation rows" in replace(trial, done=(*trial.done, larger)).details
+    assert "depth on 5 validation sets of 9 to 25 rows" in replace(trial, done=(*trial.done, larger)).details

@@ -1,4 +1,4 @@
-"""Select runs by validation error, and specify the runs that evaluate the selection on the test set."""
+"""Select points of a sweep by validation error, and specify the runs that evaluate these points on the test set."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from slide_gui.text import place_name
 Place = tuple[float, int]  # The noise level and the depth of a run.
 
 _MOST_ROWS = 10**7
-_NOTHING_HELD_OUT = "the selection needs validation errors; train on the split"
+_NOTHING_HELD_OUT = "a selection needs validation errors; hold out validation rows of the training set (--on-split)"
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class PointResult:
     point : SweepPoint
         The point of the sweep.
     rate : ErrorRate
-        Error rate on the evaluated rows.
+        Error rate on the rows that the run is evaluated on.
     validation_error : float or None
         Error on the validation rows of the split. None if there are no validation rows.
     seconds : float
         Duration of the run in seconds.
     chosen_by : str
-        Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
-        were learned, or the criterion is unknown.
+        Key of the criterion that selected the kernel widths, or `GUARD` if median widths replaced the learned ones.
+        Empty if no widths were learned, or the criterion is unknown.
     row_errors : bytes or None
-        The error of each evaluated row, packed by `error_rate.row_errors`. None if unknown.
+        One bit per evaluated row, 1 if the row is misclassified, packed by `error_rate.row_errors`. None if unknown.
     validation_loss : float or None
         Mean hinge loss on the validation rows. None if unknown.
     best_epoch : int or None
@@ -62,7 +62,7 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
     The point with the smallest error is selected. Several points often have the same error, because validation sets are
-    small. Of these, the selected point is the first one by the following criteria:
+    small. Of points with the same error, one is selected by the following criteria, the most important one first:
 
     - the smallest mean error over the point and its neighbours of the same depth at the next lower and next higher
       noise level
@@ -75,7 +75,7 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     Raises
     ------
     ValueError
-        If a result has no validation error because it was trained on the whole training set.
+        If a result has no validation error because its run was trained on the whole training set.
     """
     groups: dict[tuple[int, int, int], list[PointResult]] = {}
     for result in results:
@@ -89,7 +89,7 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
     If the data are divided into folds, the results on all folds with the same split and seed are treated as one result.
-    If several splits select the same point, they share its run on all training rows, and this run is counted once.
+    If several splits select the same point, they share the run that tests this point, and this run is counted once.
 
     Raises
     ------
@@ -108,9 +108,9 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
 def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Combine the results of each candidate on all splits and seeds into one result.
 
-    The combined result has the point of the first split and seed. Its validation error is the error on the validation
-    rows of all splits together, because one split has few validation rows. Runs that are evaluated on the test set do
-    not record their number of validation rows, so their validation errors are averaged over the splits.
+    The `point` of the combined result is that of the first split and seed. The validation error is the error on the
+    validation rows of all splits together, because one split has few validation rows. Runs that are evaluated on the
+    test set do not record their number of validation rows, so their validation errors are averaged over the splits.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     for result in results:
         groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
     if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits have different noise levels and depths; run every point on every split first")
+        raise ValueError("the splits have different noise levels and depths; compute every point on every split first")
     return tuple(map(_pooled, groups.values()))
 
 
@@ -159,7 +159,7 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(results: Sequence[PointResult]) -> str:
-    """Describe the noise level and depth that are selected by validation error, or explain why none can be selected.
+    """Describe the noise level and depth selected by validation error, or explain why no selection is possible.
 
     The description is empty if there are no results.
     """
@@ -170,12 +170,12 @@ def best_words(results: Sequence[PointResult]) -> str:
         by_fold = ", different by fold" if len(places) > 1 else ""
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(result.validation_error is None for result in results):
-        return "no point can be selected without validation rows; use --on-split --choose to select and test the best"
-    return "the splits have different noise levels and depths so far, so no point can be selected yet"
+        return "no point can be selected without validation rows; use --on-split --choose to select and test one"
+    return "no point can be selected until all splits have results at the same noise levels and depths"
 
 
 def _exact_mean(results: Sequence[PointResult]) -> Fraction:
-    """Return the mean validation error as an exact fraction. Means of floats can differ for equal numbers of errors.
+    """Return the mean validation error as an exact fraction, so that rounding cannot make equal means unequal.
 
     Each error is a ratio of two numbers of rows, rounded to a float. The nearest fraction with a denominator of at most
     10⁷ is the original ratio.
@@ -201,7 +201,7 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 def _line(point: SweepPoint) -> object:
     """Return a key that is equal for points that differ only in noise level, or in `RunSpec.kept` for a projection.
 
-    Autoencoders can differ in more parameters, so each of their points has its own key.
+    Points of autoencoders can differ in more parameters, so each such point has its own key.
     """
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
@@ -222,8 +222,8 @@ def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
 def final_spec(spec: RunSpec) -> RunSpec:
     """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
-    Its representation is also fitted on the whole training set. If the run starts from the widths of another run, the
-    other run is changed in the same way.
+    The representation is also fitted on the whole training set. If the run starts from the kernel widths of another
+    run, the other run is changed in the same way.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)
     return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

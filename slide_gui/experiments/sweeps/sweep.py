@@ -28,7 +28,7 @@ class SweepState:
     Attributes
     ----------
     points : tuple of SweepPoint
-        All points of the sweep, in the planned order.
+        All points of the sweep, in the order of the plan.
     done : tuple of PointResult
         Results available so far, in the order of the points.
     current : SweepPoint or None
@@ -62,11 +62,11 @@ class SweepPlan:
     Attributes
     ----------
     n_runs, n_stored : int
-        Number of runs of the sweep, and number of runs that are already stored.
+        Number of runs of the sweep, and number of those that are already stored.
     seconds : float
         Estimated seconds to compute the runs that are not in the store.
     measured : bool
-        True if the estimate is based on measured runs on the same data.
+        True if similar runs on the same data are stored, whose durations the estimate is based on.
     """
 
     n_runs: int
@@ -79,8 +79,8 @@ class SweepPlan:
         if self.n_stored == self.n_runs:
             return f"{runs}, all already stored"
         there = f"{count(self.n_stored)} already stored" if self.n_stored else ""
-        guessed = "" if self.measured else "estimated without measured runs on these data"
-        return ", ".join(filter(None, (runs, there, about(self.seconds), guessed)))
+        guessed = "" if self.measured else " (rough estimate: no similar run on these data is stored)"
+        return ", ".join(filter(None, (runs, there, about(self.seconds)))) + guessed
 
 
 def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored: Sequence[StoredRun]) -> SweepPlan:
@@ -109,7 +109,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     # Splits that select the same noise and depth share one run on the whole training set.
     finals = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
     n_final = min(len({_group(point, choose) for point in points}), len(finals)) if choose != "none" else 0
-    # Stored test runs of selected points are counted only if the runs of all points are stored.
+    # Stored test runs are counted only if all points are stored, because the selection is unknown before.
     n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
     n_stored = len(wanted) - len(left) + n_done
@@ -127,7 +127,7 @@ def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset
 
 
 def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
-    """Return the group that a point belongs to. One point is selected from each group."""
+    """Return the key of the group that a point belongs to. One point is selected from each group."""
     fold = point.fold or 0
     return (fold, point.split, point.seed) if choose == "each" else (fold,)
 
@@ -149,21 +149,21 @@ def run_sweep(
 ) -> SweepState:
     """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
 
-    A point is selected from a group of points as soon as all points of the group are complete. It is then trained again
-    and tested. Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. The
-    results are bit for bit the same as without an interruption.
+    As soon as all points of a group (`_group`) are complete, one of these points is selected, trained again and tested.
+    Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. The results are
+    bit for bit the same as without an interruption.
 
     Parameters
     ----------
     sweep : SweepSpec or sequence of SweepPoint
-        A sweep, or points to compute without a selection. If the run of a point starts from the widths of another run,
-        the other run is computed and stored, too.
+        A sweep, or points to compute without a selection. If the run of a point starts from the kernel widths of
+        another run, the other run is computed and stored, too.
     store : RunStore
-        Store that this thread has opened.
+        Store that was opened in the calling thread.
     progress : Progress
         Receives a `SweepState` at every change.
     pause : threading.Event, optional
-        While the event is set, the sweep pauses, within about 0.1 s. On a cluster, active runs continue.
+        The sweep pauses within 0.1 s after the event is set, until it is cleared. On a cluster, active runs continue.
     cluster : Cluster, optional
         Computes the runs in place of this process.
 
@@ -174,7 +174,7 @@ def run_sweep(
     ValueError
         If the sweep is empty or out of range.
     ClusterError
-        If the cluster is lost. Completed results are stored.
+        If the connection to the cluster is lost. Completed results are stored.
     Cancelled
         If `progress` cancels the sweep.
     """
@@ -205,7 +205,7 @@ class _Sweep:
 
     def run(self, store: RunStore, pause: Event | None, cluster: Cluster | None) -> SweepState:
         def note_progress(fraction: float, payload: object) -> None:
-            # A report without payload contains no new state to display, so only the completed fraction is reported.
+            # A report without a payload contains no new state to display, so only the completed fraction is reported.
             if payload is None:
                 self._progress.report(self._fraction(fraction))
             else:
@@ -262,25 +262,25 @@ class _Sweep:
 
 
 def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -> CostModel:
-    """Return a model of durations that is fitted to the stored runs on the given data.
+    """Return a model of run durations that is fitted to the durations of stored runs.
 
-    The keys of `shapes` are the fingerprints of the data.
+    Only runs on the given data are used. `shapes` maps the fingerprints of the data to their shapes.
     """
     cost = CostModel()
     for run in stored:
         if run.fingerprint in shapes and run.setting is not None:
             shape = shapes[run.fingerprint]
-            with suppress(ValueError):  # The parameters may belong to another version of the program, or be damaged.
+            with suppress(ValueError):  # The parameters may be damaged, or from another version of the program.
                 cost.add(_kind(run.setting, run.noise, run.depth, run.fingerprint, shape), run.seconds)
     return cost
 
 
-@lru_cache(maxsize=4096)  # the full protocol has 23 000 runs of 1 577 kinds
+@lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol are of 1 577 kinds.
 def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
-    """Return the kind of a stored run with the setting `text`. Raise ValueError if its parameters are invalid."""
+    """Return the kind of a stored run whose setting is `text`. Raise ValueError if its parameters are invalid."""
     setting = Setting.from_text(text)
     if setting is None:
-        raise ValueError("the setting is unreadable")
+        raise ValueError("the stored setting cannot be read")
     stack = replace(setting.spec.stack, noise=noise, depth=depth).checked()
     spec = replace(setting.spec, fingerprint=fingerprint, stack=stack)
     return replace(RunKind.of(spec, shape), warm=setting.warm)

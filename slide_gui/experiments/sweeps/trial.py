@@ -1,4 +1,4 @@
-"""Try SLIDE on the user's data within a time budget: compute a quick sweep, test one setting, and answer in words."""
+"""Try SLIDE on the user's data within a time budget: compute a quick sweep, test the best setting."""
 
 import math
 import time
@@ -30,7 +30,7 @@ BUDGET = 60.0
 """Default time budget of a trial, in seconds."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
-# The sweep of a trial has these noise levels (in the order in which they are computed), depths, and number of splits.
+# Noise levels (in the order in which they are computed), depths and number of splits of a trial's sweep.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
@@ -43,7 +43,7 @@ _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
 class _OutOfTime(Exception):
-    """Error that ends the comparison or the test when the time budget is used up."""
+    """Raised to end the comparison of settings or the test when the time budget is used up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class TrialState:
         Name of the current stage, for display.
     seconds_left : float
         Estimated seconds until the end of the trial. While settings are compared, the estimate is at most the rest of
-        the budget, or the time reserved for the test if that is longer.
+        the budget, or the time reserved for the test if this time is longer.
     """
 
     points: tuple[SweepPoint, ...]
@@ -78,18 +78,18 @@ class Trial:
     dataset : Dataset
         The data set.
     sweep : SweepSpec
-        The planned sweep.
+        The planned sweep. Runs for which there was no time are missing in `done`.
     done : tuple of PointResult
         The results on validation rows from which one setting is selected: the results of all complete splits. If the
         time ran out before any split was complete, these are the results of the first split.
     result : RunResult
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
-        time ran out before this evaluation, it is the setting's result on the validation rows of the first split.
+        time ran out before this evaluation, `result` is that on the validation rows of the first split.
     other : RunResult or None
         Result of another setting on the same rows, with which `result` is compared. The other setting is the raw input
-        or, if the raw input was selected, the best setting with layers. None if the time ran out before its test.
+        or, if the raw input was selected, the best setting with layers. None if there was no time for this result.
     budget : float
-        Time budget in seconds. It determines the number of labelled rows to train on.
+        Time budget in seconds. It also determines the number of labelled rows to train on.
     budget_ended : bool
         True if the time ran out before the comparison and the test were complete.
     """
@@ -122,7 +122,7 @@ class Trial:
     def largest_class(self) -> tuple[str, float]:
         """Name of the largest class of the training set, and the error of always predicting it.
 
-        If several classes are equally large, the one with the most evaluated rows is used.
+        If several classes are equally large, the class with the most evaluated rows is used.
         """
         counts = np.bincount(Classes.of(self.dataset).train)
         evaluated = self.result.confusion.sum(axis=1)[: len(counts)]
@@ -132,7 +132,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in sentences: the error, the error of always predicting one class, and the best setting."""
+        """The result in sentences: the error, the error of always predicting one class, and the best setting."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
@@ -141,7 +141,7 @@ class Trial:
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
-            remedy = "give more time (Settings or --budget)"
+            remedy = "increase the time budget (Settings or --budget)"
             first, compared = "", f"The time ran out before {missing} was tested; {remedy}."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
@@ -176,16 +176,16 @@ class Trial:
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
         fewest = "" if len(sizes) == 1 else f"{count(sizes[0])} to "
-        rows = f"{fewest}{counted(sizes[-1], 'validation row')}, with median widths and tuned C"
-        on = f"{n_splits} times {rows}" if n_splits > 1 else rows
+        rows = f"{fewest}{counted(sizes[-1], 'row')}, with median kernel widths and tuned C"
+        on = f"{counted(n_splits, 'validation set')} of {rows}"
         parts = [f"The trial compared {counted(len(places), 'setting')} of noise and depth on {on}"]
         if self.budget_ended:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"it planned {most}, but the budget of {self.budget:g} s ran out")
+            parts.append(f"it planned {most}, but the time budget of {self.budget:g} s was used up")
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
-            parts.append(f"it trained {tested} again for one test on the held-out rows")
+            parts.append(f"it trained {tested} again and tested once on the held-out rows")
         return "; ".join(parts) + "."
 
     def document(self) -> dict[str, object]:
@@ -236,9 +236,9 @@ def checked_budget(seconds: str | float) -> float:
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
     """Plan a quick sweep over a data set.
 
-    The number of labelled rows for training is reduced, but not below 500. It is reduced until the runs with depths 0
-    and 1 on the first split probably fit into the budget. The sweep depends only on the data, the budget and typical
-    durations, so it is the same on every computer.
+    The number of labelled training rows is reduced until the runs with depths 0 and 1 on the first split probably fit
+    into the budget, but not below 500 rows. The plan does not depend on the speed of the computer in use, because the
+    durations are estimated by `typical_seconds`.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     dataset.check_classes()
     if dataset.n_test == 0 or dataset.test_labels is None:
         raise DataError(
-            "there are no labelled test rows; hold out rows of the training file, and give no test file", dataset.name
+            "there are no labelled test rows; hold out training rows instead of using a test file", dataset.name
         )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits = different_splits(dataset, range(n_splits))
@@ -275,7 +275,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
-    """Return the typical seconds of all runs of a sweep and of two runs on the test set, regardless of any budget."""
+    """Estimate the total duration, in seconds, of the runs of a sweep and of two test runs, without a time limit."""
     shape, specs = RunShape.of(dataset), list({point.spec.hash: point.spec for point in sweep.points()}.values())
     return sum(typical_seconds(spec, shape) for spec in (*specs, *(_final(spec, dataset) for spec in specs[-2:])))
 
@@ -301,22 +301,22 @@ def try_data(
     dataset : Dataset
         Data with classes and a test set, which can be held-out rows.
     source : DataSource
-        Source of the data.
+        Files or generator that the data come from.
     budget : float
-        Seconds from the start to the answer. The first run is always completed.
+        Time budget in seconds. The first run is always completed, even if it takes longer.
     store : RunStore, optional
-        Store from which known results are taken, and to which new results are saved.
+        Store from which known results are read, and to which new results are written.
     progress : Progress
         Receives a `TrialState` at every change.
     cluster : Cluster, optional
         Computes the runs in place of this process.
     started : float, optional
-        Value of `time.monotonic` at which the budget starts. Default: the current value.
+        Value of `time.monotonic` at the start of the time budget. Default: the current value.
 
     Raises
     ------
     DataError
-        If `plan_trial` raises it, or if a class has too few rows.
+        If the data are unsuitable (see `plan_trial`), or a class has too few rows.
     ValueError
         If the budget is out of range.
     """
@@ -326,7 +326,7 @@ def try_data(
 
 
 class _TrialRun:
-    """Computes the points of a trial as far as the budget allows, then the runs on the test set."""
+    """Computes as many points of a trial as the budget allows, then the runs on the test set."""
 
     def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, started: float, progress: Progress) -> None:
         self._dataset, self._sweep, self._budget, self._started = dataset, sweep, budget, started
@@ -389,7 +389,7 @@ class _TrialRun:
                 report(0.0, None, news=True)
 
     def _reserve(self, loop: RunLoop) -> float:
-        """Return the seconds to reserve for the runs on the test set, estimated from the measured runs.
+        """Return the seconds to reserve for the runs on the test set, estimated from the durations of completed runs.
 
         The estimate includes one run on the raw input and one run with the greatest depth among all complete and active
         runs.
