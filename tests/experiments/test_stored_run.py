@@ -142,6 +142,9 @@ def test_that_a_run_without_layers_is_on_the_curves_of_every_stack_and_a_method_
     assert not Setting.of(SPLIT).covers(raw)
     raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
     assert raw.words() == f"test error · trained on all rows · {text}"
+    given = replace(raw.spec, evaluate="validation", labels=1, test_rows=9, svm=replace(raw.spec.svm, C=2.5))
+    expected = f"validation error · trained on all rows · 1 label · {text} · C = 2.5 · evaluated on 9 rows"
+    assert Setting.of(given).words() == expected
 
 
 def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are_preferred():

@@ -16,7 +16,7 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate, row_errors
-from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, peak_bytes, typical_seconds
+from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, peak_bytes, run_parts, typical_seconds
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import LONGEST_CHAIN, RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.statistics import splits_rate
@@ -447,6 +447,15 @@ def test_that_the_first_run_corrects_the_estimate_more_as_it_progresses():
     assert model.left({kind: 3}, kind, 0.5, 100.0, 20.0) == pytest.approx(40.0 * 2.5)
     other = replace(kind, method="median")
     assert model.left({other: 1, kind: 3}, other, 0.5, 10.0, 0.0) == pytest.approx(10.0 + 3 * 40.0)
+
+
+def test_that_pretraining_on_the_rows_of_a_split_takes_four_fifths_of_the_time():
+    split, every = (
+        run_parts(spec(TIMED_DATA, method="sda-svm", training="split", fit_rows=rows).checked(), SHAPE)
+        for rows in ("split", "training")
+    )
+    assert split[0] == pytest.approx(0.8 * every[0])
+    assert split[1:] == every[1:]
 
 
 def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows():
