@@ -98,7 +98,7 @@ def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypat
 
 
 DAMAGES = {
-    "missing": ("this file is missing; if the store was moved, move its arrays to {}, or", lambda file: None),
+    "missing": ("this file is missing; if you moved the store, move its arrays to {}; otherwise,", lambda file: None),
     "altered": (
         "this file has been altered;",
         lambda file: file.write_bytes(CONTENT[:99] + bytes([CONTENT[99] ^ 1]) + CONTENT[100:]),
@@ -207,7 +207,7 @@ def test_that_a_store_whose_file_was_removed_reports_it_and_saves_the_computed_r
             path.with_name("older").rename(path)
         if how == "removed with its arrays":
             shutil.rmtree(arrays)
-        with pytest.raises(OSError, match=r"was removed or replaced while it was open; .* saved to .*-rescued") as seen:
+        with pytest.raises(OSError, match=r"was removed or replaced while it was open; .* found in .*-rescued") as seen:
             store.save(fourth)
         assert seen.value.filename == str(path)
         with pytest.raises(OSError, match="was removed or replaced"):
@@ -304,7 +304,7 @@ def test_that_a_store_of_a_newer_format_and_other_files_are_refused_and_unchange
     assert not (tmp_path / "absent").exists()
     execute(path, "PRAGMA user_version = 3")
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
-    with pytest.raises(DataError, match="format 3, but this program reads only 2; open it with a newer"):
+    with pytest.raises(DataError, match="format 3, but this program reads formats up to 2; use a newer"):
         RunStore(path)
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 
@@ -378,7 +378,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, caps
         report = store.check()
         assert (report.n_runs, set(report.faults), len(report.whole)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
     assert main(["runs", "show", str(path), RESULT.spec.hash[:9]]) == 1
-    assert "does not agree with its row in the table" in capsys.readouterr().err
+    assert "does not match its row in the table of runs" in capsys.readouterr().err
     assert main(["runs", "check", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
@@ -427,7 +427,7 @@ def test_that_a_lost_page_loses_only_its_own_rows(large):
 def test_that_a_database_with_more_than_the_table_of_runs_is_refused(path, statements, read_only):
     execute(path, *statements)
     before = path.read_bytes()
-    with pytest.raises(DataError, match="restore a copy"):
+    with pytest.raises(DataError, match="restore a backup"):
         RunStore(path, read_only=read_only)
     assert path.read_bytes() == before
 
@@ -446,7 +446,7 @@ def test_that_no_array_is_removed_while_the_store_may_be_damaged(path):
     assert sorted(arrays[0].parent.iterdir()) == arrays
     os.truncate(path, 0)
     with pytest.raises(
-        DataError, match="is empty, so it is not a run store; restore a copy, or move its folder of arrays away"
+        DataError, match="is empty, so it is not a run store; restore a backup, or move its folder of arrays away"
     ):
         RunStore(path)
     assert sorted(arrays[0].parent.iterdir()) == arrays
@@ -474,7 +474,7 @@ def test_that_a_store_that_would_overwrite_its_own_runs_is_not_written_to(large)
 @pytest.mark.parametrize("read_only", [False, True])
 def test_that_a_store_that_cannot_be_opened_is_not_referred_to_the_check(path, read_only):
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \xff\xfe\xfdLE runs", 1))
-    with pytest.raises(DataError, match=r"is damaged .*; restore a copy") as caught:
+    with pytest.raises(DataError, match=r"is damaged .*; restore a backup") as caught:
         RunStore(path, read_only=read_only)
     assert str(caught.value).isprintable()
 

@@ -1,8 +1,9 @@
-"""Connect to one SQLite file, for writing or for reading only, and report all failures in the same way.
+"""Open an SQLite file for reading or writing, and convert the errors of SQLite to OSError and DataError.
 
-Failures of the environment (locks, disks, permissions) raise an OSError. Any other SQLite error means that the file is
-damaged, and raises a DataError with the remedy. A new file is accessible by its owner only. The content is not trusted:
-value sizes are limited, text that is not UTF-8 is returned as bytes, and SQLite's `trusted_schema` is off.
+Problems of the environment (locks, full disks, permissions) raise an OSError. Any other SQLite error means that the
+file is damaged, and raises a DataError whose message contains a remedy. A new file is accessible by its owner only.
+The content is not trusted: the sizes of values are limited, text that is not UTF-8 is returned as bytes, and SQLite's
+`trusted_schema` is off.
 """
 
 import errno
@@ -42,7 +43,7 @@ _PROBE = 64 << 10
 
 
 def store_files(path: Path) -> list[Path]:
-    """Return all paths of a run store: the database file, SQLite's additional files, and the folder of arrays."""
+    """Return all paths of a run store: the database, the -wal and -shm files of SQLite, and the folder of arrays."""
     paths = {path, Path(os.path.realpath(path))}  # If `path` is a symbolic link, its target is included.
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
@@ -71,7 +72,7 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._closing = ExitStack()  # This object removes the copy of a store that is open for reading only.
+        self._closing = ExitStack()  # On closing, it deletes the copy that `_open_for_reading` may have made.
         self._proved = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
@@ -102,7 +103,7 @@ class Database:
             raise self._failure(error, "read") from None
 
     def rows_before_damage(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query yields before the first error, for reading a damaged database."""
+        """Return the rows of a query that can be read from a damaged database before the first error."""
         rows = []
         with suppress(*_FAILURES):
             for row in self._db.execute(query):
@@ -110,7 +111,7 @@ class Database:
         return rows
 
     def damage(self) -> tuple[str, ...]:
-        """Return the faults that SQLite finds in the file and its indexes. The tuple is empty if it finds none."""
+        """Return the faults that SQLite's integrity check finds in the file. The tuple is empty for an intact file."""
         try:
             lines = self._db.execute("PRAGMA integrity_check(20)").fetchall()
         except _FAILURES as error:
@@ -129,7 +130,7 @@ class Database:
         DataError
             If the database is damaged. Nothing is written in this case, because writing could overwrite undamaged data.
         StoreReplaced
-            If the file was removed, moved or replaced since it was opened, so that changes would be lost.
+            If the file has been removed, moved or replaced since it was opened. Changes to it would be lost.
         OSError
             If the file cannot be written to.
         """
@@ -153,12 +154,12 @@ class Database:
             raise
 
     def write(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Execute an SQL statement, for which `writing` must hold the lock. Return the number of changed rows."""
+        """Execute an SQL statement within a `with` block of `writing`. Return the number of changed rows."""
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
         """Let SQLite use a write-ahead log, so that other processes can read during a write. Make commits durable."""
-        # SQLite itself does not wait while another process is switching to a write-ahead log.
+        # SQLite reports an error at once if another process is switching to a write-ahead log. This loop tries again.
         until = time.monotonic() + _WAIT
         while True:
             try:
@@ -174,7 +175,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
-            raise OSError(None, "this is not a file, so it cannot be a run store; name a file", str(self.path))
+            raise OSError(None, "this is not a file, so it cannot be a run store; give another name", str(self.path))
         # The file is opened here only if it is new. POSIX locks belong to the process, not to the file descriptor.
         # Opening and closing an existing file would therefore drop the locks of other connections of this process to
         # the file.
@@ -190,10 +191,10 @@ class Database:
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # A file can be impossible to open for writing even if its permissions allow it.
+            except OSError:  # Opening a file for writing can fail even if its permissions allow it.
                 pass
         # Without write access, SQLite cannot create the index of the write-ahead log next to the file. A file without
-        # a log is therefore declared immutable. A file with a log is copied, and the copy is read.
+        # a log is therefore opened as immutable. Otherwise, the file and its log are copied, and the copy is read.
         log = self.path.with_name(self.path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
             return self._connected("immutable=1", self.path)
@@ -218,34 +219,34 @@ class Database:
                 db.close()
             if _code(error) == sqlite3.SQLITE_NOTADB:
                 raise DataError(
-                    "this is not a run store, or its beginning is damaged; give another name, or restore a copy",
+                    "this is not a run store, or its file header is damaged; give another name, or restore a backup",
                     str(self.path),
                 ) from None
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Raise StoreReplaced if the file is no longer at its path, because new rows in it would be lost."""
+        """Raise StoreReplaced if the file is no longer at its path, because changes to it would be lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
-        """Return the exception that describes an error of SQLite to the user."""
+        """Convert an error of SQLite to an exception whose message is meant for the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # Such an error is a mistake of this program, and the file is intact.
+            raise error  # The error is caused by a bug of this program, not by a damaged file.
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("the file header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:
             forbidden = read_only(self.path) or ("" if os.access(self.path, os.W_OK) else "the file is read-only")
             reason = f"{forbidden}; name another store" if forbidden else _full_disk(self.path.parent) or str(error)
             return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
-        return self._damaged(str(error), "restore a copy" if done == "opened" else checked_by(self.path))
+        return self._damaged(str(error), "restore a backup" if done == "opened" else checked_by(self.path))
 
     def _damaged(self, what: str, remedy: str) -> DataError:
         return DataError(f"the store is damaged ({what}); {remedy}", str(self.path))
 
 
 def checked_by(path: Path) -> str:
-    """Return the command that lists the undamaged runs of a store, as the end of a message about a damaged store."""
+    """Return the end of an error message: the command that lists the undamaged runs of a damaged store."""
     return f"list the undamaged runs with: slide-gui runs check {shlex.quote(str(path))}"
 
 
@@ -257,7 +258,7 @@ def _forbids_writing(path: Path) -> bool:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and the inode of a file, or None if it does not exist."""
+    """Return the device number and the inode number of a file, or None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -266,10 +267,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _full_disk(folder: Path) -> str:
-    """Return an error message if the disk of a folder is full, otherwise an empty string.
+    """Return an error message if the disk that contains a folder is full, otherwise an empty string.
 
-    SQLite reports a full disk only as "disk I/O error" while it opens a file. This check writes a temporary file,
-    because an exceeded quota is detected only by writing.
+    If the disk is full while SQLite opens a file, the message of SQLite is only "disk I/O error". This check writes a
+    temporary file, because an exceeded quota is detected only by writing.
     """
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:

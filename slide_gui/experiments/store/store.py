@@ -1,10 +1,10 @@
-"""Store all runs in an SQLite file and a folder of arrays, which are consistent after a crash at any moment.
+"""Store all runs in an SQLite file and a folder of arrays. Both are consistent after a crash at any moment.
 
 The store contains each run as one row of a table and one .npz file of arrays. The key of the row is the hash of the
 specification and the results version. Runs of older results versions are kept, but not reused. The .npz file is written
-under a temporary name, synchronised and renamed. After this, the row is committed with one SHA-256 of its JSON document
-and its arrays. The write lock is held while the .npz file is written and until the commit. Nothing is overwritten: if a
-run is computed again, its arrays are written to a new .npz file.
+under a temporary name, flushed to the disk and renamed. Then the row is committed. It contains a JSON document, and one
+SHA-256 of this document and the arrays. The write lock is held from the writing of the .npz file to the commit. An
+.npz file is never overwritten: if a run is computed again, its arrays are written to a new file.
 Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
 """
 
@@ -44,15 +44,15 @@ FORMAT = 2
 
 _APPLICATION = 0x534C4944  # The letters "SLID". The database contains this number as SQLite's application_id.
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
-# Columns that only earlier versions of the program use. Their values follow from other columns.
+# Columns that only earlier versions of the program use. Their values can be computed from other columns.
 _DROPPED = ("half",)
 # A run that does not record its results version has one of these versions. The newest version comes first.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
-# SQL expression for the column held_out. Earlier versions stored words in it, such as "fold 2 of 5, seed 0" or "25 %
-# held out, seed 0". For such a value, the rule is read from the JSON document of the run.
+# SQL expression for the column held_out. Earlier versions stored descriptions such as "fold 2 of 5, seed 0" or "25 %
+# held out, seed 0". In this case, the value is read from the JSON document of the run instead.
 _HELD_OUT = """CASE WHEN held_out LIKE 'fold % of %, seed %' OR held_out LIKE '% held out, seed %' THEN
     CASE WHEN json_valid(document) THEN json_extract(document, '$.spec.held_out') END
     WHEN held_out <> '' THEN held_out END AS held_out"""
@@ -79,10 +79,10 @@ class StoreReport:
     n_runs : int
         Number of rows of the table, including deleted runs.
     faults : dict of str to str
-        Maps the hash of each damaged run to the description of its fault. If the hash is unreadable, the number of the
-        row replaces it.
+        Maps the hash of each damaged run to a description of its fault. If the hash is unreadable, the key is the row
+        number, for example "row 5".
     damage : tuple of str
-        Faults that SQLite finds in the file itself.
+        Faults that SQLite's integrity check finds in the database file.
     whole : tuple of int
         Row numbers of the runs whose results are undamaged, even if other values in their rows are damaged.
     """
@@ -94,9 +94,9 @@ class StoreReport:
 
 
 class RunStore(AbstractContextManager["RunStore"]):
-    """An open store of runs. If the store does not exist, it is created.
+    """An open store of runs. If the store does not exist, it is created, unless `read_only` is True.
 
-    Each object belongs to one thread. Several threads or processes can open the same file, each with its own object.
+    Use each object in one thread only. Several threads or processes can open the same file, each with its own object.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ class RunStore(AbstractContextManager["RunStore"]):
         given = Path(path)
         self.path = given.resolve() if given.is_symlink() else given
         self.folder = _array_folder(self.path)
-        # If `path` is a symbolic link, earlier versions created the array folder next to the link. Arrays in such a
-        # folder can still be read.
+        # For a symbolic link, earlier versions created the array folder next to the link instead of its target. Arrays
+        # in such a folder can still be read.
         self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
         self._saved: list[str] = []
         if not read_only:
@@ -175,7 +175,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return self._line(tuple(self._row_of(spec_hash).values()))
 
     def load(self, spec_hash: str) -> RunResult:
-        """Return the complete result of a run, after checking that it agrees with its row of the table.
+        """Return the complete result of a run, after checking that the result agrees with the run's row in the table.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def check(self) -> StoreReport:
-        """Check the file and every run in it. Damaged rows do not prevent the check of other rows."""
+        """Check the database file and all runs. The check continues after damaged rows."""
         damage = self._db.damage()
         faults: dict[str, str] = {}
         whole = []
@@ -210,7 +210,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             try:
                 row = self._row("rowid = ?", number)
                 if row is None:
-                    raise DamagedRun(f"row {number} is in the index, but not in the table; {_REMEDY}", str(self.path))
+                    raise DamagedRun(f"row {number} is in an index, but not in the table; {_REMEDY}", str(self.path))
                 name = row["hash"] if isinstance(row["hash"], str) else name
                 result = self._result(row)
                 whole.append(number)
@@ -221,26 +221,26 @@ class RunStore(AbstractContextManager["RunStore"]):
         return StoreReport(len(rows), faults, damage, tuple(whole))
 
     def save_whole(self, path: str | os.PathLike[str]) -> int:
-        """Save all undamaged results to a new store, with their dates, tags and deletion marks if these are readable.
+        """Copy all undamaged results to a new store, with all dates, tags and deletion marks that are readable.
 
         Parameters
         ----------
         path : path-like
-            Path of the new store, which must not exist.
+            Path of the new store. Neither this file nor its folder of arrays may exist.
 
         Returns
         -------
         int
-            Number of saved runs.
+            Number of copied runs.
 
         Raises
         ------
         FileExistsError
-            If the path exists.
+            If the file or its folder of arrays exists.
         """
         target = Path(path)
         if target.exists() or _array_folder(target).exists():
-            raise FileExistsError(None, "this path exists; give the name of a new store", str(target))
+            raise FileExistsError(None, "this store or its folder of arrays exists; give another name", str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
             for number in numbers:
@@ -258,7 +258,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         """Save a result and flush it to the disk.
 
         If the store already contains the run, the stored run is kept, and its deletion mark is removed if it has one. A
-        damaged run is replaced.
+        damaged run is replaced by the new result.
 
         Raises
         ------
@@ -267,9 +267,8 @@ class RunStore(AbstractContextManager["RunStore"]):
         DataError
             If the store is damaged. In this case, nothing is written.
         OSError
-            If the disk is full or not writable, or the store was removed or replaced since it was opened. If it was
-            removed or replaced, all results saved through this object are written to a new store, and the message names
-            that store.
+            If the disk is full or not writable, or the store has been removed or replaced since it was opened. In the
+            latter case, all results saved through this object are written to a new store, which the message names.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -280,7 +279,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         self._saved.append(line.hash)
 
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
-        """Save `result` and all results that this object saved before to a new store.
+        """Save `result`, and all results that this object saved earlier, to a new store.
 
         Return the end of an error message that names the new store.
         """
@@ -294,8 +293,8 @@ class RunStore(AbstractContextManager["RunStore"]):
                 new._keep(result, line)
                 n = len(new.runs())
         except (OSError, StopIteration, DataError):
-            return "the runs computed since the store was opened could not be saved elsewhere"
-        return f"{counted(n, 'run')} computed since it was opened {'was' if n == 1 else 'were'} saved to {target}"
+            return "the runs computed since the store was opened could not be saved to another store"
+        return f"{counted(n, 'run')} computed since the store was opened can be found in {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
         """Save a result and its row of the table in one transaction."""
@@ -321,7 +320,7 @@ class RunStore(AbstractContextManager["RunStore"]):
                 raise
 
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
-        """Mark runs as deleted, or remove the mark with `undo`. Return the hashes of the runs that this call changed.
+        """Mark runs as deleted, or remove the marks if `undo` is True. Return the hashes of the changed runs.
 
         Deleted runs are not shown in the table, but their data stay in the store, so that a sweep can reuse them. To
         undo a deletion, pass the hashes that this method returned for it. They exclude runs that were already deleted.
@@ -352,13 +351,13 @@ class RunStore(AbstractContextManager["RunStore"]):
                     tags = [*left, *(tag for tag in tags if tag not in seen and tag not in left)]
             self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
-    # Methods that check the kind of the file
+    # Methods that check whether the file is a run store
 
     def _check_kind(self, read_only: bool) -> None:
-        """Raise DataError if the file is not a store, or contains more than plain tables and indexes."""
-        # Another thread or process may be creating the store at this moment. The folder, the tables and the application
-        # ID must therefore be read in this order. The creator writes the ID together with the table, and the array
-        # files after them.
+        """Raise DataError if the file is not a run store, or contains views, triggers or virtual tables."""
+        # Another thread or process may be creating the store at this moment. It writes the table and the application ID
+        # in one transaction, and the array files afterwards. The folder, the table and the ID must therefore be read in
+        # this order.
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
@@ -368,7 +367,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         if not schema and not read_only and not has_arrays:
             return
         if not schema:
-            message = "this file is empty, so it is not a run store; restore a copy"
+            message = "this file is empty, so it is not a run store; restore a backup"
             if has_arrays:
                 message = f"{message}, or move its folder of arrays away ({self.folder})"
             raise DataError(message, str(self.path))
@@ -376,13 +375,13 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DataError("this is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                f"the store has format {version}, but this program reads only {FORMAT}; open it with a newer slide-gui",
+                f"the store has format {version}, but this program reads formats up to {FORMAT}; use a newer version",
                 str(self.path),
             )
         virtual = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
         plain = all(kind in ("table", "index") and not virtual.match(str(sql)) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
-            raise DataError("this is not a plain table of runs; restore a copy", str(self.path))
+            raise DataError("the store has no table of runs or has views or triggers; restore a backup", str(self.path))
 
     def _prepare(self) -> None:
         self._db.keep_write_ahead_log()
@@ -398,19 +397,19 @@ class RunStore(AbstractContextManager["RunStore"]):
             self._add_columns()
 
     def _check_columns(self, *, whole: bool) -> set[str]:
-        """Return the columns of the table. Raise DataError if a required column is missing.
+        """Return the names of the columns of the table. Raise DataError if a required column is missing.
 
-        Columns that stores of earlier versions lack are required only if `whole` is True.
+        Columns that earlier versions of the program did not create are required only if `whole` is True.
         """
         columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
             missing = sorted(needed - columns)[0]
-            raise DataError(f"the store is damaged (it has no column {missing}); restore a copy", str(self.path))
+            raise DataError(f"the store is damaged (the column {missing} is missing); restore a backup", str(self.path))
         return columns
 
     def _add_columns(self) -> None:
-        """Add the columns that the store of an earlier version lacks. The earlier version can still use the store."""
+        """Add the columns that a store of an earlier version lacks. That version can still use the store."""
         with self._db.writing():
             before = self._check_columns(whole=False)
             for column in _ADDED:
@@ -444,7 +443,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return row
 
     def _line(self, values: tuple[Any, ...]) -> StoredRun:
-        """Return the run in a row, given the values of the columns `_NAMES`, which may be followed by other values."""
+        """Convert the values of a row, which begin with the columns `_NAMES`, to an object. Ignore further values."""
         try:
             return _stored_run(values[: len(_NAMES)])
         except ValueError as error:
@@ -460,17 +459,17 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
-        """Raise DamagedRun if the columns of a row differ from the result in its document and arrays."""
+        """Raise DamagedRun if the columns of a row differ from a result that was read from its document and arrays."""
         expected = StoredRun.of(result).row() | {"hash": _hash_of(row, result.numerics)}
         if row["generated"] and isinstance(row["data"], str):
             row = row | {"data": unmarked(row["data"], generated=True)}
         known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
         if any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
-            raise DamagedRun(f"this file does not agree with its row in the table; {_REMEDY}", place)
+            raise DamagedRun(f"this file does not match its row in the table of runs; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
-        """Return the result in a row and its array file, after checking the SHA-256 of both."""
+        """Read a result from the JSON document of a row and from its array file, after checking their SHA-256."""
         document, name, recorded = row["document"], row["file"], row["sha256"]
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
@@ -493,9 +492,9 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"this file is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Map the number of each row in the table or an index to the hash of its run, or to "" if it is unreadable.
+        """Return a dictionary that maps row numbers to hashes of runs, or to "" if a hash is unreadable.
 
-        All rows before and after the damaged ones are found, because table and index are read in both directions.
+        The table and its index are read forwards and backwards, to find the rows before and after damaged rows.
         """
         hashes: dict[int, str] = {}
         for query in ("rowid, '' FROM runs NOT INDEXED ORDER BY rowid", "rowid, hash FROM runs ORDER BY hash"):
@@ -509,8 +508,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _write(self, spec_hash: str, content: bytes) -> str:
         """Write the arrays, flush them to the disk, and return the random name of the new file.
 
-        Complete array files without a row in the table are never removed. If the user restored an older copy of the
-        SQLite file, these array files belong to runs that only the newer SQLite file contains.
+        Array files of earlier runs are never removed, even if no row of the table names them. If the user has restored
+        an older backup of the SQLite file, such files belong to runs that only the newer SQLite file contains.
         """
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
 
@@ -538,24 +537,24 @@ def get_or_run(
 
     If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
     the other runs are loaded or computed first. A deleted result is restored, and a damaged result is computed again.
-    A stored result gets the name and the source of the given data, because their file may have been renamed since the
-    run.
+    A stored result is returned with the name and the source of the given data, because their file may have been renamed
+    since the run.
 
     Parameters
     ----------
     spec : RunSpec
         Spec of the run, as `RunSpec.checked` returns it.
     store : RunStore, optional
-        Store that this thread has opened.
+        Store that this thread has opened. Without a store, the run is computed but not stored.
     progress : Progress
-        Receives the reports of `run`. The fraction rises from 0 to 1 for each run that is computed.
+        Receives the reports of `run`. The reported fraction rises from 0 to 1 for each run that is computed.
     reuse : Reuse, optional
         Intermediate results shared with other runs on the same data set.
 
     Raises
     ------
     DataError
-        If the data differ from the data of the spec or are unsuitable, or if the store is damaged.
+        If the data are unsuitable or are not the data of the spec, or if the store is damaged.
     Cancelled
         If `progress` cancels the computation.
     """
@@ -576,15 +575,15 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash of the spec in the JSON document of a row, together with a results version."""
+    """Return one hash of the spec in the JSON document of a row and of a results version."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
 @lru_cache(maxsize=1 << 17)
 def _stored_run(values: tuple[Any, ...]) -> StoredRun:
-    """Return the run in a row, given the values of the columns `_NAMES`.
+    """Convert the values of the columns `_NAMES` in one row to an object.
 
-    Runs are cached, because the window reads the whole table whenever it may have changed. Most rows are then the same.
+    The objects are cached, because the window reads the whole table after every possible change, but few rows change.
     """
     return StoredRun.from_row(dict(zip(_NAMES, values, strict=True)))
 
@@ -618,15 +617,15 @@ def _content(file: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise DamagedRun(f"this is not a file; {_REMEDY}", str(file))
         if status.st_size > memory_limit():
-            raise DamagedRun(f"this file has {status.st_size} bytes, too many for a run; {_REMEDY}", str(file))
+            raise DamagedRun(f"this file of {status.st_size} bytes is too large for a run; {_REMEDY}", str(file))
         return file.read_bytes()
     except FileNotFoundError:
-        remedy = f"if the store was moved, move its arrays to {file.parent}, or {_REMEDY}"
+        remedy = f"if you moved the store, move its arrays to {file.parent}; otherwise, {_REMEDY}"
         raise DamagedRun(f"this file is missing; {remedy}", str(file)) from None
     except OSError as error:
         raise DamagedRun(f"this file cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
 
 
 def _sha256(content: bytes, document: str) -> str:
-    """Return one SHA-256 (hex) of the arrays and the JSON document of a run."""
+    """Return the hexadecimal SHA-256 of the arrays and the JSON document of a run."""
     return hashlib.sha256(content + document.encode()).hexdigest()

@@ -37,10 +37,10 @@ class Setting:
     Attributes
     ----------
     spec : RunSpec
-        Spec as returned by `RunSpec.checked`. It has no data, and its noise, depth, split and seed are the defaults.
+        Spec as returned by `RunSpec.checked`, without a data set. Its noise, depth, split and seed are the defaults.
     warm : bool
-        True if the learning of widths started from the widths of a run at another noise level. The starting point
-        does not change the objective that the learning minimises.
+        True if the learning of the widths started from the widths of a run at another noise level. The starting point
+        does not affect the objective function of the learning.
     """
 
     spec: RunSpec
@@ -63,12 +63,12 @@ class Setting:
 
     @cached_property
     def text(self) -> str:
-        """A JSON document of all values that differ from the defaults. Equal settings have equal texts."""
+        """JSON document of all values that differ from the defaults. Equal settings have equal texts."""
         different = _different(self.spec.document(), RunSpec("").document())
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
     def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
-        """Return the spec of a run with this setting and the data of `base`, given its noise, depth, split and seed."""
+        """Return the spec of a run with this setting, the data of `base` and the given noise, depth, split and seed."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
         places = {name: getattr(base, name) for name in ("fingerprint", "source", "held_out")}
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
@@ -90,8 +90,8 @@ class Setting:
         Parameters
         ----------
         n_classes : int
-            Number of classes of the data. If given, and the criterion for widths is automatic, the text names the
-            criterion that is selected for this number of classes.
+            Number of classes of the data, or 0 if unknown. If it is known, and the criterion for widths is automatic,
+            the text names the criterion that is selected for this number of classes.
         """
         spec, usual = self.spec, RunSpec("")
         parts = ["validation error" if spec.evaluate == "validation" else "test error"]
@@ -127,7 +127,7 @@ def _widths(svm: SvmParameters, n_classes: int) -> str:
 
 
 def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a nested dictionary that differ from the default values, at any level of nesting."""
+    """Return the values of a nested dictionary that differ from the defaults in `usual`, on all levels of nesting."""
     different = {}
     for name, value in document.items():
         before = usual.get(name)
@@ -149,13 +149,13 @@ def _merged(usual: Mapping[str, Any], different: Mapping[str, Any]) -> dict[str,
     return whole
 
 
-@lru_cache(maxsize=1024)  # the runs of the full protocol have 376 settings
+@lru_cache(maxsize=1024)  # The runs of the full protocol have 376 different settings.
 def _parsed(text: str) -> Setting | None:
     try:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document(_merged(RunSpec("").document(), different))
-        spec.checked()  # This raises ValueError if only another version of the program accepts the values of the text.
+        spec.checked()  # This raises ValueError for values that only other versions of the program accept.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -170,7 +170,7 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
         Function that reads the value from a result. None for values that only the store contains.
     added : bool
         True if stores of earlier versions lack the column. When such a store is opened, the column is added and filled
-        from the stored results. Its value is None for results that cannot be read.
+        from the stored results. Its value is None if the result of a run cannot be read.
     """
     metadata = {"of_result": of_result, "added": added}
     return field(default=None, metadata=metadata) if added else field(metadata=metadata)
@@ -211,8 +211,8 @@ class StoredRun:
     numerics : str or None
         The results version (`RESULTS_VERSION`) of the program that computed the run. None if unknown.
     chosen_by : str or None
-        Key of the criterion that selected the widths, or `GUARD` if median widths replaced them. Empty if no widths
-        were learned, None if unknown.
+        Key of the criterion that selected the widths, or `GUARD` if median widths replaced the learned widths. Empty if
+        no widths were learned, None if unknown.
     held_out : HeldOut or None
         Rule by which the test set was held out. None if the data have their own test set, or the rule is unknown.
     setting : str or None
@@ -385,7 +385,7 @@ class StoredRun:
 
     @cached_property
     def words(self) -> str:
-        """Lower-case text that the filter of the table searches. It includes names with values, such as depth=2."""
+        """Lower-case text that the filter of the table searches. It contains parameters such as depth=2."""
         numbers = f"noise={level(self.noise)}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, "gen." * self.generated, self.method_name, self.split_name, numbers, *self.tags)
         return " ".join((*words, self.note, self.widths, self.setting_words, str(self.held_out or ""))).lower()
@@ -429,7 +429,7 @@ class Column:
     sql : str
         SQL type of the column.
     types : frozenset of type
-        Types of the column's values. They are checked on reading, because SQLite accepts any type in any column.
+        Types that are valid in the column. They are checked on reading, because SQLite accepts any type in any column.
     of_result : callable or None
         Function that reads the value from a result. None for values that only the store contains.
     added : bool
@@ -473,7 +473,7 @@ _FLAGS = tuple(described.name for described in fields(StoredRun) if described.ty
 
 @lru_cache(maxsize=256)
 def _wrong_type(types: tuple[type, ...]) -> str | None:
-    """Return the name of the first column whose value has a wrong type, or None.
+    """Return the name of the first column whose value has a wrong type, or None if all types are valid.
 
     The result is cached, because most rows have values of the same types.
     """
@@ -481,7 +481,7 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
 
 
 SHOWN = (
-    TextColumn("Date", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
+    TextColumn("Date", "Time at which the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
         "Data", "Name of the data set (“gen.” means generated data)", lambda r: r.data.lower(),
         lambda r: f"{r.data} gen." if r.generated else r.data,
@@ -494,12 +494,12 @@ SHOWN = (
     TextColumn("Depth", "Number of layers", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("Number of the split, which uses 80 % of the rows for training. Without a number, all rows were used. “25 %” "
-            "or “fold” shows how the test set was held out. “val.” means evaluated on the other 20 % of the rows."),
+        ("Number of the split into 80 % training rows and 20 % validation rows. “whole”: trained on all rows. “25 %” "
+            "or “fold”: how the test set was held out. “val.”: evaluated on the validation rows."),
         lambda r: (r.training, r.split, r.split_name), lambda r: r.split_name,
     ),
-    TextColumn("Seed", "Seed of random choices in the run", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
-    TextColumn("Error %", "Error on evaluated rows, in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
+    TextColumn("Seed", "Seed of the random numbers", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Error %", "Error rate in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
     TextColumn(
         "95 %", "95 % confidence interval of the error, in per cent", lambda r: r.rate.high - r.rate.low,
         lambda r: r.rate.interval, "00.00–00.00",
@@ -514,7 +514,7 @@ SHOWN = (
         lambda r: NONE if r.n_support is None else count(r.n_support), "50\u202f000",
     ),
     TextColumn(
-        "Time s", "Duration in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
+        "Time s", "Duration of the run in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
     ),
     TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: ", ".join(r.tags).lower(), lambda r: ", ".join(r.tags)),
 )  # fmt: skip
