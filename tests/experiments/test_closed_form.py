@@ -113,11 +113,11 @@ def test_that_a_dead_pixel_has_no_curve_and_copies_without_noise_have_the_weight
 def test_that_an_impossible_study_is_refused_in_a_sentence():
     assert CopiesStudy(stack_of(), ROWS, seeds=1, most=1, most_rows=2).run().n_rows == 2
     nothing = np.zeros((9, 4), np.float32)
-    with pytest.raises(ValueError, match="all inputs of layer 1 are 0, so its weights are 0; use other data"):
+    with pytest.raises(ValueError, match="all inputs and weights of layer 1 are 0; use other data"):
         CopiesStudy(fit_stack(nothing, StackParameters(depth=1)), nothing).run()
     wide = np.zeros((3, 1100), np.float32)
     wide[0, :] = 1
-    with pytest.raises(ValueError, match="1100 features; fits to corrupted copies allow at most 1024"):
+    with pytest.raises(ValueError, match="1100 features are too many to fit corrupted copies; use at most 1024"):
         CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)
 
 

@@ -1,6 +1,6 @@
-"""Demonstrate two properties of the weights W that the closed form (eq. 8 of the paper) gives.
+"""Demonstrate two properties of the closed form for the weights W (eq. 8 of the paper).
 
-The weights W_m fitted to m explicitly corrupted copies of the data (eq. 5 to 7) converge to W. Their error falls as
+The weights W_m, fitted to m corrupted copies of the data (eq. 5 to 7), converge to W. Their error is proportional to
 m^−½. The positions of pixels do not affect the closed form. If W is fitted to shuffled pixels, it differs from W of the
 original pixels only in the order of its rows and columns.
 """
@@ -22,14 +22,14 @@ MOST_ROWS = 1200
 """Largest number of rows from which weights are computed. If there are more rows, a fixed random sample is used."""
 
 _ROUNDING = 1e-6
-# The curve of error against m is fitted only to errors with at least this number of corrupted copies m. With fewer
-# copies, errors are irregular, because a pixel that is rarely lit may be 0 in all copies.
+# Smallest number m of corrupted copies whose errors are used to fit a curve of error against m. With fewer copies, the
+# errors are irregular, because a pixel that is rarely lit may be 0 in all copies.
 _SETTLED = 8
 
 
 @dataclass(frozen=True, eq=False)
 class CopiesPoint:
-    """The weights W_m for one number m of corrupted copies, with their errors.
+    """The weights W_m fitted to m corrupted copies of the data, and their errors, for one value of m.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class CopiesPoint:
     errors : ndarray of shape (s,)
         Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, biases included) for each of the s seeds computed so far.
     row_errors : ndarray of shape (s, d)
-        The relative error of each row of W_m. NaN if the row of W is zero.
+        Relative error of each row of W_m, for each seed. NaN if the corresponding row of W is zero.
     weights : ndarray of shape (d, d + 1), float32
         The weights W_m for the first seed.
     """
@@ -51,7 +51,7 @@ class CopiesPoint:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Convergence of the weights W_m, fitted to m corrupted copies of the data, to the weights W of the closed form.
+    """The errors of the weights W_m, which converge to the weights W of the closed form as m increases.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Copies:
     layer : int
         Number of the layer, counted from 1.
     limit : ndarray of shape (d, d + 1)
-        The limit of W_m: W of the closed form (eq. 8), computed from the same rows of the data.
+        The limit W of the weights W_m, computed from the same rows of the data by the closed form (eq. 8).
     n_rows, n_all : int
-        Number of rows from which W_m and W are computed, and number of all rows of the data.
+        Number of rows from which W_m and W are computed, and total number of rows of the data.
     seeds : int
         Number of random corruptions over which errors are averaged, with seeds 0, 1, …
     points : tuple of CopiesPoint
@@ -78,14 +78,14 @@ class Copies:
     points: tuple[CopiesPoint, ...] = ()
 
     def finished(self) -> Self:
-        """Return a copy of this object without the values of m for which some seeds are not computed yet."""
+        """Return a copy of this object with only those values of m whose errors are computed for all seeds."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
         """Return one tuple for each m: m, and the geometric mean, minimum and maximum of the errors over the seeds.
 
         The errors are those of the whole matrix W_m or, if `feature` is given, of the row of W_m that reconstructs this
-        feature. Values of m are left out if an error is undefined, or so small that it may come from rounding.
+        feature. Values of m are left out if an error is undefined, or so small that it may be a rounding error.
         """
         lines = []
         for point in self.points:
@@ -96,7 +96,7 @@ class Copies:
         return lines
 
     def slope(self, feature: int | None = None) -> float | None:
-        """Return the exponent b of the law error ∝ m^b, fitted by least squares to the mean errors with m ≥ 8.
+        """Return the exponent b of the power law error ∝ m^b, fitted by least squares to the mean errors with m ≥ 8.
 
         Return None if mean errors are available for fewer than three values of m ≥ 8.
         """
@@ -111,7 +111,7 @@ class Copies:
         """Return the constant c of the curve c/√m that is fitted to the mean errors.
 
         Only points with m ≥ 8 are fitted, because with fewer corrupted copies a pixel that is rarely lit may be 0 in
-        all of them. If no point with m ≥ 8 is computed yet, all points are fitted. Return None if there are no points.
+        all copies. If no point with m ≥ 8 is computed yet, all points are fitted. Return None if there are no points.
         """
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
@@ -129,11 +129,11 @@ class CopiesResult:
     model : FittedModel
         The fitted model.
     copies : Copies
-        The errors of W_m for several numbers m of corrupted copies.
+        The errors of W_m for several values of m.
     feature : int
         Feature that the displayed row of weights reconstructs.
     shown : int
-        Number m of corrupted copies of the displayed W_m. One of `copies.points` has this m.
+        The value of m for the displayed row of W_m. An element of `copies.points` has this value.
     """
 
     model: FittedModel
@@ -156,9 +156,9 @@ class CopiesStudy:
     Parameters
     ----------
     stack : Stack
-        Stack with the noise level, the ridge and the layers below `layer`.
+        Stack that provides the noise level, the ridge and the layers below `layer`.
     layer : int
-        Layer whose weights are estimated, from 1 to the depth of the stack.
+        Layer whose weights W_m are computed, from 1 to the depth of the stack.
     seeds : int
         Number of random corruptions over which errors are averaged.
     most : int
@@ -183,14 +183,14 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"there are {stack.n_features} features; fits to corrupted copies allow at most {WHOLE}")
+            raise ValueError(f"{stack.n_features} features are too many to fit corrupted copies; use at most {WHOLE}")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []
         self._result: Copies | None = None
 
     def run(self, progress: Progress = NO_PROGRESS) -> Copies:
-        """Return the results for all m. After each W_m is computed, `progress` receives the results so far."""
+        """Return the results for all values of m. After each W_m, report the results computed so far to `progress`."""
         result = self._result or self._prepared(progress)
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:
@@ -221,14 +221,14 @@ class CopiesStudy:
         windows = self._stack.windows
         limit, _ = layer_weights(clean.T @ clean, p.noise, p.ridge, windows, progress.part(0.0, 0.0))
         if not limit.any():
-            raise ValueError(f"all inputs of layer {self._layer} are 0, so its weights are 0; use other data or layers")
+            raise ValueError(f"all inputs and weights of layer {self._layer} are 0; use other data or another layer")
         self._copies = [CorruptedCopies(values, p.noise, p.ridge, seed, windows) for seed in range(self._seeds)]
         self._result = Copies(p.noise, self._layer, limit, len(chosen), n, self._seeds)
         return self._result
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` that includes the errors of `weights`, which are the W_m for the next seed."""
+    """Return a copy of `study` to which the errors of `weights`, the W_m for the next seed, are added."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -246,7 +246,7 @@ def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies
 
 @dataclass(frozen=True, eq=False)
 class ShuffledFit:
-    """A stack fitted to the original rows, and one fitted to rows with shuffled pixels.
+    """A stack fitted to the original rows, and a stack fitted to the rows with shuffled pixels.
 
     Attributes
     ----------
@@ -255,10 +255,10 @@ class ShuffledFit:
     shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
-        For each layer, the largest absolute difference between the weights and biases of the two stacks. Before the
+        Largest absolute difference between the weights or biases of the two stacks, for each layer. Before the
         comparison, the weights of `shuffled` are put into the original order of the pixels.
     largest : tuple of float
-        Largest absolute weight or bias of each layer.
+        Largest absolute weight or bias of `stack`, for each layer.
     """
 
     stack: Stack
@@ -273,7 +273,7 @@ def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
 
 
 def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights of shuffled pixels with every row and column in its original position.
+    """Return weights for shuffled pixels, with rows and columns put into the original order of the pixels.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ class ComparedRows:
     difference : ndarray of shape (k, smaller depth, d + 1), float64
         Weights of run A minus weights of run B, for the layers that both runs have.
     contributions : bool
-        True if the rows contain contributions: weights times the root mean square of their input features. This is the
-        case if a few weights of a layer would make all others invisible in a picture (`drowns`).
+        True if each weight is multiplied by the root mean square of its input feature. This is the case if a few
+        weights of a layer would make all others invisible in a picture (`drowns`).
     """
 
     pixels: tuple[int, ...]
@@ -60,7 +60,7 @@ class RunComparison:
     why_not : str
         The reason why `rows` is None, as a sentence. Empty if `rows` is given.
     label_names, feature_names : tuple of str
-        Names of the classes and of the features in the data of both runs. Empty if these data are not open.
+        Names of the classes and of the features in the data of both runs. Empty if this data set is not open.
     """
 
     first: RunResult | StoredRun
@@ -73,7 +73,7 @@ class RunComparison:
 
 
 def compare_errors(first: RunResult | StoredRun, second: RunResult | StoredRun) -> McNemar | None:
-    """Return McNemar's test of two runs on the same rows. Return None if their rows differ or are unknown."""
+    """Return McNemar's test of two runs on the same test rows, or None if their rows differ or are unknown."""
     if first.row_errors is None or second.row_errors is None:
         return None
     errors = error_matrix((first.row_errors, second.row_errors))
@@ -101,7 +101,7 @@ def compare_rows(
     stacks = []
     for spec, part in progress.each((first, second)):
         if spec.fingerprint != dataset.fingerprint:
-            raise DataError("these are not the data of both runs; open their data to compare weights", dataset.name)
+            raise DataError("weights are compared only on the data set of both runs; open that data set", dataset.name)
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)

@@ -1,4 +1,4 @@
-"""Explain how an SVM predicts one image: pairwise votes, nearest support vectors, and changes that alter the class."""
+"""Explain the predicted class of an image: votes, nearest support vectors, and changes that alter the class."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_NEAREST = 3  # Number of nearest support vectors that are reported for each of the two best classes.
+_NEAREST = 3  # Number of nearest support vectors reported for the predicted class, and for the next best class.
 MOST_CHANGES = 48
 """Largest number of features that `Decider.flip` may change to alter the predicted class."""
 # `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
@@ -33,7 +33,7 @@ class SupportVector:
     row : int
         Index of the support vector in the training set.
     code : int
-        Class of the row.
+        Class of the support vector.
     kernel : float
         Value K(h, h_s) of the kernel, where h are the representations of the image and h_s those of the support vector.
         K is 1 for equal images, and close to 0 for very different images.
@@ -41,7 +41,7 @@ class SupportVector:
         Contribution of the support vector to the margin of the predicted class over the next best class. It is negative
         if the support vector favours the next best class.
     shares : tuple of float
-        Fraction that each layer t contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t², where σ_t is its kernel width.
+        Fraction that each layer t contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t², where σ_t is the kernel width.
     """
 
     row: int
@@ -92,8 +92,8 @@ class Flip:
     image : ndarray of shape (d,)
         The changed image.
     features : tuple of int
-        The changed features. Each is set to the lowest or the highest value of its range, whichever is farther from its
-        original value. Empty if the search failed.
+        The changed features. A changed feature has the lowest or the highest value of its range, whichever is farther
+        from its original value. Empty if the search failed.
     code : int
         The predicted class of the changed image.
     fewest : bool
@@ -111,12 +111,12 @@ class Flip:
 
 
 class Decider:
-    """Explains the predictions of a trained SVM for one image after another.
+    """Explains the predictions of a trained SVM for single images.
 
     Parameters
     ----------
     restored : Restored
-        The representation, the SVM, and its training rows.
+        The representation, the SVM, and the rows on which the SVM was trained.
     dataset : Dataset
         Data set of the run.
     """
@@ -134,7 +134,7 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """Number of multiplications that one prediction needs if the representation of the image is known."""
+        """Number of multiplications that one prediction needs if the representation of the image is already known."""
         return sum(block.size for block in self._blocks)
 
     @cached_property
@@ -237,9 +237,9 @@ class Decider:
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins of all pairwise classifiers after a change of each of the given features alone.
+        """Return the margins of all pairwise classifiers for changed copies of an image.
 
-        Row i contains the margins for `image` in which the value of ``features[i]`` is replaced by its value in `far`.
+        Row i contains the margins for a copy in which only ``features[i]`` is changed, to its value in `far`.
         """
         margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
@@ -252,7 +252,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Undo each change that is not needed for the predicted class to differ from the class `first`."""
+        """Undo all changes without which the predicted class still differs from the class `first`."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]
@@ -275,9 +275,9 @@ class Decider:
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
     """Return the predicted class, the next best class, and the pairwise classifiers of the predicted class.
 
-    The pairwise classifiers are returned as a dictionary. It maps each other class to the index and the sign of the
-    classifier that separates this class from the predicted class. The margin of the classifier times the sign is
-    positive if the classifier favours the predicted class.
+    The pairwise classifiers are returned as a dictionary. Its keys are the classes, and its values contain the index
+    of the classifier that separates this class from the predicted class, and a sign. The margin of the classifier times
+    the sign is positive if the classifier favours the predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])

@@ -1,4 +1,4 @@
-"""Apply a stack to one image (§4 of the paper): corrupt the image, then squash and denoise it layer by layer."""
+"""Compute the representations of one image, corrupted or not, in all layers of a stack (§4 of the paper)."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ class FlowLayer:
     Attributes
     ----------
     squashed : ndarray of shape (d,)
-        The squashed representation T(hᵏ⁻¹) of the layer below, which is the input of the linear map.
+        Output T(hᵏ⁻¹) of the squashing function, which is the input of the linear map Wᵏ.
     output : ndarray of shape (d,)
         The representation hᵏ of this layer.
     target_error : float
@@ -48,7 +48,7 @@ class Flow:
     survivors : ndarray of shape (d,), bool
         True for features that the corruption does not set to 0. All are True if the image is not corrupted.
     corrupted : ndarray of shape (d,)
-        The input x̃ of the stack. It equals x, except that all features that do not survive are 0.
+        The input x̃ of the stack: the image x, with all features that do not survive set to 0.
     corruption_error : float
         Mean of (x̃ − x)² over the features.
     layers : tuple of FlowLayer
@@ -103,17 +103,17 @@ def mean_squared(values: Values, target: Values) -> float:
 
 
 def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -> Flow:
-    """Return the `Flow` of an image of shape (d,) before any layer is applied: only the image and its corruption."""
+    """Return a `Flow` without layers, which contains only an image of shape (d,) and its corrupted copy."""
     surviving = np.ones(image.size, dtype=bool) if surviving is None else surviving
     corrupted: Values = np.where(surviving, image, image.dtype.type(0))
     return Flow(image, surviving, corrupted, mean_squared(corrupted, image), ())
 
 
 class Forward:
-    """Applies stacks to one image after another. The weights of each layer are converted to the stack's type only once.
+    """Applies stacks to single images. The weights of each layer are converted to the data type of the stack only once.
 
-    The computation uses no BLAS, so that it need not wait for matrix products of another thread. Four layers of 784
-    features take about half a millisecond.
+    The computation does not use BLAS, so that it need not wait for matrix products of another thread. For four layers
+    with 784 features, it takes about half a millisecond.
     """
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ class Forward:
         """
         p, d = stack.parameters, stack.n_features
         if image.shape != (d,):
-            raise ValueError(f"the image has shape {image.shape}; this stack was fitted on {d} features")
+            raise ValueError(f"the image has shape {image.shape}, but the stack was fitted to {d} features")
         self._ready = {layer: self._ready.get(layer) or _ready(layer, p) for layer in stack.layers}
         start = corrupted_input(image.astype(p.dtype), surviving)
         entered, target, layers = start.corrupted, start.clean, []

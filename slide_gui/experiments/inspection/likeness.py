@@ -12,7 +12,7 @@ _QUANTILE = 0.99
 
 
 class Likeness:
-    """Detects images that are unlike the training images: their leverage exceeds that of 99 % of the training images.
+    """Detects images that are unlike the training images: 99 % of the training images have a smaller leverage.
 
     Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
     is large if the bright pixels of x, or their combination, are bright in few training images. The limit is determined

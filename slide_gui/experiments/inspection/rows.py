@@ -26,7 +26,7 @@ _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four lay
 
 # With other squashing functions, weights change too fast with the noise level to be interpolated.
 _INTERPOLATED = "threshold", "tanh"
-_REST_SECONDS = 0.02  # The user has stopped moving a slider if it has no new value for this time.
+_REST_SECONDS = 0.02  # The user has stopped moving a slider if its value is constant for this time.
 _NEAR = 2  # The function `nearby_peak` searches up to this distance in pixels.
 _DROWNING = 10.0
 
@@ -41,7 +41,7 @@ class Preview:
         Parameters of the stack.
     rows : dict of int to ndarray of shape (layers, d + 1)
         Maps a feature to the rows of W that reconstruct it. The bias is the last element of each row. The row of the
-        first layer is exact. If layers can be interpolated, an interpolated row of each further layer follows.
+        first layer is exact. If layers can be interpolated, the interpolated rows of the other layers follow.
     rms : ndarray of shape (layers, d), or None
         Root mean square of each input feature of the interpolated layers. None if no layers are interpolated.
     layers : tuple of ApproximateLayer
@@ -79,10 +79,10 @@ class Explorer:
         self._rows, self._image_shape = rows, image_shape or ()
         # The tuple contains the oldest fit first. Other threads may read it, because it is always replaced as a whole.
         self._fits: tuple[Fit, ...] = ()
-        # Scatters, noise paths and approximations are stored under the name of the type in which products are summed.
+        # The keys of `_scatters`, `_paths` and `_approximations` are data types, as in `StackParameters.sums`.
         self._scatters: dict[str, InputScatter] = {}
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}
-        self._problems: dict[tuple[str, float, bool], str] = {}  # Maps the threshold and other parameters to a warning.
+        self._problems: dict[tuple[str, float, bool], str] = {}  # Warnings, by squashing, threshold and depth > 0.
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}
         self.interpolation: Interpolation | None = None
         # The latest approximate layers. The tuple is emptied after each fit.
@@ -98,17 +98,17 @@ class Explorer:
     ) -> Stack:
         """Fit a stack, after previewing rows of its first layer and approximate weights of all layers.
 
-        After `prepare_interpolation`, rows of all layers are previewed at once. All interpolated weights follow as soon
-        as the user stops moving the slider, because drawing them is slow.
+        After `prepare_interpolation`, the first preview contains rows of all layers. All interpolated weights follow
+        when the user stops moving the slider, because drawing all weights is slow.
 
         Parameters
         ----------
         parameters : StackParameters
             Parameters of the stack to fit.
         features : tuple of int
-            Features whose rows of W are previewed. There is no preview before the first fit.
+            Features whose rows of W are previewed. Before the first fit, there is no preview.
         settle : float
-            Shortest time in seconds before the fit starts. In this time, a newer request can cancel this one.
+            Minimum delay of the fit in seconds. During the delay, a newer request can cancel this request.
         progress : Progress
             Receives a `Preview`, then further previews with new approximations, then the stack after each layer.
 
@@ -147,7 +147,7 @@ class Explorer:
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers if possible, otherwise approximate layers, or () if neither can be computed."""
+        """Return interpolated layers or, if these are unavailable, approximate layers. The tuple may be empty."""
         layers = () if self.interpolation is None else self.interpolation.layers(parameters)
         if not layers and parameters.noise >= LEAST_NOISE:
             approximation = self.approximation(parameters, MonotonicProgress(progress).pulse)
@@ -156,7 +156,7 @@ class Explorer:
         return layers
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
-        """Return a cached fit with these parameters and at least as many layers, or None if there is no such fit."""
+        """Return a cached fit with these parameters and at least their depth, or None if there is no such fit."""
         wanted = replace(parameters, depth=0)
         fits = (fit for fit in reversed(self._fits) if len(fit.stack.layers) >= parameters.depth)
         return next((fit for fit in fits if replace(fit.stack.parameters, depth=0) == wanted), None)
@@ -175,7 +175,7 @@ class Explorer:
         return self._problems[key]
 
     def _scatter(self, parameters: StackParameters) -> InputScatter | None:
-        """Return the stored scatter of the input if a fit with these parameters can use it, otherwise None."""
+        """Return the cached scatter of the input, or None if a fit with these parameters cannot use it."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
@@ -188,9 +188,10 @@ class Explorer:
         """Compute layers at several noise levels, so that previews at all noise levels show interpolated layers.
 
         There is no interpolation before the first fit, or if the layers would need more than 256 MB, or if layers are
-        fitted on T(h). With the threshold function, such layers change abruptly. On MNIST, the median error of a row in
-        the fourth layer would be 26 % of its norm instead of 3 %. There is also no interpolation for the sigmoid and
-        the identity. On generated Rectangles at noise 0.8, the errors would be 2700 % and 18 % instead of 2 %.
+        fitted on T(h). With the threshold function, such layers change abruptly with the noise level. On MNIST, the
+        median error of a row in the fourth layer would be 26 % of its norm instead of 3 %. There is also no
+        interpolation for the sigmoid and the identity. On generated Rectangles at noise 0.8, the errors would be 2700 %
+        and 18 % instead of 2 %.
         """
         approximation, d = self.approximation(parameters, progress), self._rows.shape[1]
         n_bytes = 4 * Interpolation.LEVELS * parameters.depth * d * (d + 1)
@@ -204,7 +205,7 @@ class Explorer:
             self.interpolation.compute(progress)
 
     def interpolates(self, parameters: StackParameters) -> bool:
-        """Return True if `prepare_interpolation` has already computed all layers for these parameters."""
+        """Return True if `prepare_interpolation` has computed all layers for these parameters."""
         known = self.interpolation
         return known is not None and known.is_complete and known.serves(parameters)
 
@@ -346,7 +347,7 @@ def rows_by_noise(
     ValueError
         If a parameter is out of range, the rows cannot be fitted, or a pixel does not exist.
     """
-    # This import is slow, because it also imports the SVM. The rest of this file does not need it.
+    # This import is slow, because it also imports the SVM. The rest of this module does not need it.
     from slide_gui.experiments.files.model_file import FittedModel
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []
@@ -366,11 +367,11 @@ def _wait(end: float, progress: Progress) -> None:
 def input_rms(layer: Layer | ApproximateLayer) -> Array:
     """Return the root mean square of each input feature of a fitted layer over the n training rows, shape (d,).
 
-    The value of feature j is sqrt(S_jj / n), where S is the scatter (sum of products) of the layer's inputs. Multiplied
-    by a weight of the feature, it is the feature's contribution to a typical reconstruction. The contribution of a
-    rarely lit pixel is therefore small even if its weight is large.
+    The value of feature j is sqrt(S_jj / n), where S is the scatter (sum of products) of the layer's inputs. This value
+    times a weight is the typical contribution of the feature to a reconstruction. The typical contribution of a rarely
+    lit pixel is therefore small even if its weight is large.
     """
-    # Only layers that were read from a model file have no scatter matrix.
+    # The scatter matrix is missing only in layers read from a model file, for which this function is not called.
     return _rms(layer.squares if isinstance(layer, ApproximateLayer) else np.diag(cast(Array, layer.scatter)))
 
 
@@ -413,13 +414,13 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
     pixel : int
         The reconstructed feature.
     image_shape : tuple of (rows, columns), or None
-        Shape of the images. None for features that are not pixels. Such features have no positions, so the largest
-        weight of the row is returned.
+        Shape of the images. None for features that are not pixels. In this case, the largest absolute weight of the row
+        is returned, because the features have no positions.
 
     Returns
     -------
     float
-        The limit. If all weights nearby are zero, it is the largest absolute weight of the whole row.
+        The colour limit. If all weights nearby are zero, the largest absolute weight of the whole row.
     """
     whole = float(np.abs(row).max(initial=0.0))
     if image_shape is None:
@@ -430,11 +431,11 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
 
 
 def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k: int = 4) -> tuple[int, ...]:
-    """Select example pixels for the weight figure: bright, and distant from each other and from the border.
+    """Select example pixels for the weight figure, which are bright and far from each other and from the border.
 
-    Pixels are selected one after another. Each maximises the product of its mean brightness and its distance to the
-    border or the nearest selected pixel, whichever is nearer. If this product is equal for several pixels, the first of
-    them in row-major order is selected.
+    Pixels are selected one after another. The next pixel maximises the product of mean brightness and distance. The
+    distance is measured to the border or to the nearest pixel already selected, whichever is nearer. If several pixels
+    have the same product, the first of them in row-major order is selected.
 
     Parameters
     ----------
@@ -479,7 +480,7 @@ class Explanation:
     a, b : int
         The reconstructed feature, and the feature that the weight multiplies.
     n : int
-        Number of samples.
+        Number of training rows.
     survival : float
         Probability p = 1 − noise that a feature survives.
     product : float
