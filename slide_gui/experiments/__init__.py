@@ -1,1 +1,1 @@
-"""Specifications and results of runs (trainings and tests of a classifier), and the files that store them."""
+"""Specify, compute and store runs. In a run, a classifier is trained and tested."""

@@ -29,17 +29,17 @@ def from_document(
     name : str
         Name of the value in error messages.
     given : mapping
-        Values of fields that the document must not contain. These values are not checked.
+        Values of further fields, which the document must not contain. These values are not checked.
 
     Raises
     ------
     ValueError
-        If `document` is not a JSON object, has an unknown field or lacks a required one, or if a value has the wrong
+        If `document` is not a JSON object, has an unknown field or lacks a required field, or if a value has the wrong
         type. The message names the field.
     """
     name = name or kind.__name__
     if not isinstance(document, dict):
-        raise ValueError(f"{name} is {_short(document)}, expected an object")
+        raise ValueError(f"{name} is {_short(document)}, expected a JSON object")
     readers, needed = _fields(kind)
     for key in document:
         if key not in readers or key in given:
@@ -51,12 +51,12 @@ def from_document(
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:
-    """Return a value of a JSON document if it has the type that a type hint describes. Lists become tuples.
+    """Check the type of a value of a JSON document against a type hint, and return the value. Lists become tuples.
 
     Raises
     ------
     ValueError
-        If the value has a different type, is a number that is not finite, or is text with invalid characters.
+        If the type does not match the hint, a number is not finite, or a text contains invalid characters.
     """
     return _reader(hint)(value, name)
 
@@ -66,7 +66,7 @@ _Reader = Callable[[object, str], Any]
 
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
-    """Return the function that checks each field of a dataclass, and the names of all required fields."""
+    """Return the functions that check the fields of a dataclass, and the names of the required fields."""
     hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
     needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
     return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)
@@ -74,9 +74,9 @@ def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> _Reader:
-    """Return a function that checks a value against a type hint.
+    """Return a function that checks the type of a value against a type hint.
 
-    The function is cached, because it is needed for each of the many values in a store.
+    The function is cached, because it is called for each of the many values in a store.
     """
     if get_origin(hint) in (Union, UnionType):
         return _reader_of_choices(hint)
@@ -98,7 +98,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        # If only one type is possible, the function that checks this type raises an error with a more precise message.
+        # If only one type is valid, the error message of its function is more precise than the message below.
         if len(readers) == 1:
             return readers[0](value, name)
         for reader in readers:
@@ -133,7 +133,7 @@ def _is_text(value: object) -> bool:
         return False
     try:
         value.encode("utf-8", "surrogateescape")  # File names with bytes that are not UTF-8 are valid.
-    except UnicodeEncodeError:  # The text contains half of a surrogate pair, which JSON allows.
+    except UnicodeEncodeError:  # The text contains one half of a surrogate pair, which is valid in JSON.
         return False
     return True
 
@@ -158,7 +158,7 @@ def _expected(hint: Any) -> str:
     """Describe the type that a type hint requires, in words for an error message."""
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_expected(choice) for choice in get_args(hint))
-    return _PLAIN[hint][1] if hint in _PLAIN else "a list" if get_origin(hint) is tuple else "an object"
+    return _PLAIN[hint][1] if hint in _PLAIN else "a list" if get_origin(hint) is tuple else "a JSON object"
 
 
 def _short(value: object) -> str:

@@ -57,15 +57,16 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     """Estimate the mean of the errors of several splits on the same test rows, by a two-way random-effects model.
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
-    Here s²_rows is the variance of the means of rows, and s²_splits is the variance of the means of splits. MS_E is the
-    mean square of the interaction. It is subtracted, because each of the first two terms contains it. The degrees of
-    freedom are those of Satterthwaite's formula.
+    Here s²_rows is the variance of the n means of test rows, and s²_splits is the variance of the k means of splits.
+    MS_E is the mean square of the interaction. Its term is subtracted, because each of the first two terms includes the
+    interaction. The degrees of freedom follow from Satterthwaite's formula.
 
-    With few splits, tests with Satterthwaite's approximation reject a true hypothesis too often. At a level of 5 %, the
-    simulated rates were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five and 5.2 % with ten. With fewer
-    than ten splits, the 97.5 % point of Student's t is therefore at least the approximation by Cochran and Cox. This
-    approximation is a weighted mean of two 97.5 % points: with k − 1 and with n − 1 degrees of freedom. The weight of
-    the point with k − 1 degrees of freedom is the fraction of the variance that is due to splits.
+    With few splits, tests with Satterthwaite's approximation reject a true null hypothesis too often. At a significance
+    level of 5 %, the simulated rates of rejection were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five
+    and 5.2 % with ten. With fewer than ten splits, the 97.5 % point of Student's t distribution is therefore at least
+    the approximation by Cochran and Cox. This approximation is a weighted mean of two 97.5 % points: with k − 1 and
+    with n − 1 degrees of freedom. The weight of the point with k − 1 degrees of freedom is the fraction of the variance
+    that is due to splits.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits on the same rows, or None if their rows differ or there is only one row.
+    """Return the mean error of splits on the same test rows, or None if the rows differ or there is only one row.
 
     The result is cached, because every progress report of an evaluation requests the same means.
     """
@@ -142,12 +143,12 @@ def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's test of two classifiers that predict the same rows.
+    """McNemar's test of two classifiers that are evaluated on the same rows.
 
     Attributes
     ----------
     only_first, only_second : int
-        Number of rows that only the first or only the second classifier misclassifies.
+        Number of rows that only the first classifier misclassifies, and that only the second misclassifies.
     exact : float
         Two-sided p-value of the exact binomial test.
     """

@@ -47,7 +47,7 @@ def test_that_a_document_gives_the_value_that_it_was_made_from():
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ([], "Outer is .*, expected an object"),
+        ([], "Outer is .*, expected a JSON object"),
         ({}, "no entry 'name'"),
         ({"name": "x", "more": 1}, "unknown entry 'more'"),
         ({"name": 1}, "name is 1, expected a string"),
@@ -56,7 +56,7 @@ def test_that_a_document_gives_the_value_that_it_was_made_from():
         ({"name": "x", "share": float("inf")}, "share is inf, expected a finite number"),
         ({"name": "x", "pair": "bc"}, "pair is 'bc', expected a list"),
         ({"name": "x", "inner": {"sizes": [1.0]}}, "sizes is 1.0, expected an integer"),
-        ({"name": "x", "inner": 3}, "inner is 3, expected an object"),
+        ({"name": "x", "inner": 3}, "inner is 3, expected a JSON object"),
     ],
 )
 def test_that_a_value_that_does_not_fit_is_named(document, message):
@@ -150,7 +150,7 @@ def test_that_arrays_that_do_not_fit_are_refused(name, array):
         ("versions", [], "program and library versions"),
         ("versions", {"numpy": 2}, "versions is 2, expected a string"),
         ("timings", {}, "timings has no entry 'fit'"),
-        ("classifier", [], "classifier is .*, expected an object"),
+        ("classifier", [], "classifier is .*, expected a JSON object"),
         ("train_error", None, "train_error is None"),
         ("judged", [1], "unknown entry 'judged'"),
         *(
