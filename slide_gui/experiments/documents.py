@@ -76,7 +76,7 @@ def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
 def _reader(hint: Any) -> _Reader:
     """Return a function that checks the type of a value against a type hint.
 
-    The function is cached, because it is called for each of the many values in a store.
+    The functions are cached, because a store contains many values with the same type hints.
     """
     if get_origin(hint) in (Union, UnionType):
         return _reader_of_choices(hint)

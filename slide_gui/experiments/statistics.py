@@ -45,7 +45,7 @@ class CrossedMean:
 
     @property
     def p(self) -> float:
-        """Two-sided p-value of the hypothesis that the expected mean is 0."""
+        """Two-sided p-value for the null hypothesis that the expected mean is 0."""
         if self.variance == 0.0:
             return 1.0 if self.mean == 0.0 else 0.0
         from scipy.special import stdtr

@@ -275,8 +275,8 @@ class Decider:
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
     """Return the predicted class, the next best class, and the pairwise classifiers of the predicted class.
 
-    The pairwise classifiers are returned as a dictionary. Its keys are the classes, and its values contain the index
-    of the classifier that separates this class from the predicted class, and a sign. The margin of the classifier times
+    The pairwise classifiers are returned as a dictionary, whose keys are the classes. Each value contains the index of
+    the classifier that separates the class from the predicted class, and a sign. The margin of this classifier times
     the sign is positive if the classifier favours the predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]

@@ -21,7 +21,7 @@ from typing import Any
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import read_only
 
-_WAIT = 60.0  # Longest time in seconds to wait until another process releases its lock.
+_WAIT = 60.0  # Maximum time in seconds to wait for another process to release its lock.
 _LARGEST = 64 << 20  # Largest size in bytes of one value in the database.
 _WORLD = {  # These errors of SQLite are caused by the environment, not by a damaged file.
     sqlite3.SQLITE_PERM,
@@ -72,7 +72,7 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._closing = ExitStack()  # On closing, it deletes the copy that `_open_for_reading` may have made.
+        self._closing = ExitStack()  # This stack deletes the copy that `_open_for_reading` may create.
         self._proved = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()

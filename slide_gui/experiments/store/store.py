@@ -1,4 +1,4 @@
-"""Store all runs in an SQLite file and a folder of arrays. Both are consistent after a crash at any moment.
+"""Store all runs in an SQLite file and a folder of arrays. Both remain consistent after a crash at any moment.
 
 The store contains each run as one row of a table and one .npz file of arrays. The key of the row is the hash of the
 specification and the results version. Runs of older results versions are kept, but not reused. The .npz file is written
@@ -288,7 +288,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # The arrays may have been removed with the store.
+                    with suppress(DataError, KeyError):  # The arrays may have been removed too.
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())
@@ -554,7 +554,7 @@ def get_or_run(
     Raises
     ------
     DataError
-        If the data are unsuitable or are not the data of the spec, or if the store is damaged.
+        If the data are unsuitable or are not the data set in the spec, or if the store is damaged.
     Cancelled
         If `progress` cancels the computation.
     """
@@ -575,7 +575,7 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return one hash of the spec in the JSON document of a row and of a results version."""
+    """Return one hash of a results version and the spec in the JSON document of a row."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 

@@ -27,7 +27,7 @@ from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS, RunSpec
 from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, counted, dataset_title, fixed, level, number, unmarked
 
-_END = 253402300800.0  # The beginning of the year 10000, in seconds since 1970.
+_END = 253402300800.0  # Limit of valid times: the beginning of the year 10000, in seconds since 1970.
 
 
 @dataclass(frozen=True)
