@@ -25,9 +25,8 @@ class FigurePreview(QScrollArea):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, widgetResizable=True)
-        self.picture = label("", self, "preview", wraps=True)
+        self.picture = label("", self, "preview", wraps=True, accessibleName="Preview")
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.picture.setAccessibleName("Preview")
         self.setWidget(self.picture)
         self.setAccessibleName("Scrollable preview")
 

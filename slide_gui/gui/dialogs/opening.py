@@ -132,9 +132,8 @@ class _WrappedLabel(PlainLabel):
     """A label that is never shorter than its wrapped text. A QLabel cuts its text if its layout is too small."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
-        super().__init__(text, parent)
+        super().__init__(text, parent, wordWrap=True)
         self.setProperty("role", "secondary")
-        self.setWordWrap(True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

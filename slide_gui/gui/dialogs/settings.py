@@ -61,8 +61,7 @@ class SettingsDialog(QDialog):
         self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
-        self.budget = spin_box("Time limit of “Try on my data”", LEAST_BUDGET, MOST_BUDGET, self)
-        self.budget.setSuffix(" s")
+        self.budget = spin_box("Time limit of “Try on my data”", LEAST_BUDGET, MOST_BUDGET, self, suffix=" s")
         self._add("Time limit of “Try on my data”", self.budget)
         column.addStretch(1)
         row = nested(column, QHBoxLayout())
@@ -105,9 +104,8 @@ class SettingsDialog(QDialog):
         row = self._grid.rowCount()
         self._grid.addWidget(PlainLabel(name, self), row, 0)
         text = placed(self._grid, ElidedLabel("", self), row, 1)
-        button = placed(self._grid, QPushButton(verb, self), row, 2)
+        button = placed(self._grid, QPushButton(verb, self, autoDefault=False), row, 2)
         button.setAccessibleName(f"{name}: {verb.rstrip('…')}")
-        button.setAutoDefault(False)
         return text, button
 
     def _build_question(self) -> QMessageBox:

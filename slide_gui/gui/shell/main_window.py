@@ -70,8 +70,7 @@ class TitleBar(QFrame):
     def _build_menus(self) -> QMenuBar:
         bar = QMenuBar(self)
         for title, commands in MENUS.items():
-            menu = QMenu(f"&{title}", bar)
-            menu.setToolTipsVisible(True)
+            menu = QMenu(f"&{title}", bar, toolTipsVisible=True)
             submenus: dict[str, QMenu] = {"": menu}
             for command in commands:
                 if command.starts_group:

@@ -41,9 +41,8 @@ class Notice(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._message = UserMessage("", "")
-        self._title, self._text = PlainLabel("", self), PlainLabel("", self)
+        self._title, self._text = PlainLabel("", self), PlainLabel("", self, wordWrap=True)
         self._title.setFont(figure_font(self, strong=True))
-        self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.remedy = QPushButton(self)
         self._fold = QPushButton("Details", self)
@@ -74,8 +73,7 @@ class Notice(QFrame):
         layout.addWidget(self._title, 0, 0)
         layout.addWidget(self._close, 0, 1)
         layout.addWidget(self._text, 1, 0)
-        buttons = nested(layout, QHBoxLayout(), 2, 0)
-        buttons.setSpacing(8)
+        buttons = nested(layout, QHBoxLayout(), 2, 0, spacing=8)
         for each in (self.remedy, self._fold, self._copy):
             buttons.addWidget(each)
         buttons.addStretch()

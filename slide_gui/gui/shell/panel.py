@@ -160,26 +160,22 @@ class SplitControls(QWidget):
         caption.setBuddy(self.kind)
         top = nested(column, QHBoxLayout())
         top.addWidget(caption, 1)
-        self.seed = self._number("Seed of the split", "Seed that selects the held-out rows", 0, 9999, top)
-        self.seed.setPrefix("seed ")
+        tip = "Seed that selects the held-out rows"
+        self.seed = self._number("Seed of the split", tip, 0, 9999, top, prefix="seed ")
         column.addWidget(self.kind)
         row = nested(column, QHBoxLayout(), spacing=4)
-        self.share = self._number("Per cent held out", "Per cent of each class that is held out, 5 to 90", 5, 90, row)
-        self.share.setSuffix(" %")
-        self.fold = self._number("Test fold", "Fold that serves as the test set", 1, 20, row)
-        self.fold.setPrefix("fold ")
-        self.folds = self._number("Folds", "Number of folds, 2 to 20", 2, 20, row)
-        self.folds.setPrefix("of ")
+        tip = "Per cent of each class that is held out, 5 to 90"
+        self.share = self._number("Per cent held out", tip, 5, 90, row, suffix=" %")
+        self.fold = self._number("Test fold", "Fold that serves as the test set", 1, 20, row, prefix="fold ")
+        self.folds = self._number("Folds", "Number of folds, 2 to 20", 2, 20, row, prefix="of ")
         self.kind.activated.connect(self._change)
         self.hide()
 
-    def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout) -> QSpinBox:
-        box = placed(row, spin_box(name, low, high, self), 1)
-        box.setKeyboardTracking(False)
+    def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout, **properties: str) -> QSpinBox:
+        box = placed(row, spin_box(name, low, high, self, keyboardTracking=False, toolTip=tip, **properties), 1)
         box.setMinimumWidth(0)
         box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        box.setToolTip(tip)
         box.valueChanged.connect(self._change)
         UndoOfWindow(box.lineEdit())
         return box
@@ -369,8 +365,7 @@ class ParameterPanel(VerticalScroll):
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         name_box(self._datasets, "Data set")
-        row = nested(self._layout, QHBoxLayout())
-        row.setSpacing(8)
+        row = nested(self._layout, QHBoxLayout(), spacing=8)
         self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
         self._badge.hide()  # The method `_show_dataset` shows this badge when a data set is opened.
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)

@@ -13,8 +13,7 @@ class UndoHistory(QUndoStack):
     """The last 200 steps that can be undone. Changes of one gesture, such as a drag of a slider, form one step."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.setUndoLimit(_MOST_STEPS)
+        super().__init__(parent, undoLimit=_MOST_STEPS)
 
     def record(self, text: str, apply: Callable[[Any], object], before: Any, after: Any, gesture: str = "") -> None:
         """Record a change that has been made.

@@ -22,12 +22,11 @@ class ColorBar(QWidget):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, accessibleName="Colour scale")
         self.scale: ColorScale | None = None
         self._note = ""
         self._labels: tuple[str, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Colour scale")
 
     def set_scale(self, scale: ColorScale | None, note: str = "", labels: tuple[str, ...] = ()) -> None:
         """Show a colour scale.

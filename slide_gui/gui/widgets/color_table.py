@@ -77,8 +77,9 @@ class ColorTable(QTableWidget):
 
     cell_clicked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, name: str = "") -> None:
         super().__init__(parent)
+        self.setAccessibleName(name)
         self._cells: dict[tuple[int, int], ColorCell] = {}
         self._legend, self._stale = ("", BLUE), False
         self._placeholder = self._description = ""

@@ -21,8 +21,7 @@ class ConfusionMatrix(ColorTable):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Confusion matrix")
+        super().__init__(parent, "Confusion matrix")
 
     def set_counts(
         self, counts: ArrayLike, labels: Sequence[str], stale: bool = False, worst: float | None = None

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import (
@@ -65,22 +66,27 @@ def wrap_tips(parent: QWidget) -> None:
 class PlainLabel(QLabel):
     """A label that shows plain text.
 
-    QLabel would render text that looks like HTML, and open the files that an ``<img>`` element names.
+    QLabel would render text that looks like HTML, and open the files that an ``<img>`` element names. `properties` are
+    properties of QLabel other than its text.
     """
 
-    def __init__(self, text: str, parent: QWidget | None) -> None:
-        super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
+    def __init__(self, text: str, parent: QWidget | None, **properties: Any) -> None:
+        super().__init__(parent, textFormat=Qt.TextFormat.PlainText, **properties)
         self.setText(text)
 
     def setText(self, text: str) -> None:
         super().setText(isolated(text))
 
 
-def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0) -> PlainLabel:
-    """Return a label with a role from the style sheet. With a minimum `height`, its text is aligned to the top."""
-    shown = PlainLabel(text, parent)
+def label(
+    text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0, **properties: Any
+) -> PlainLabel:
+    """Return a label with a role from the style sheet. With a minimum `height`, its text is aligned to the top.
+
+    `properties` are properties of QLabel, such as `accessibleName`.
+    """
+    shown = PlainLabel(text, parent, wordWrap=wraps, **properties)
     shown.setProperty("role", role)
-    shown.setWordWrap(wraps)
     if height:
         shown.setMinimumHeight(height)
         shown.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -230,9 +236,9 @@ def name_box(box: QComboBox, name: str) -> None:
     caption.hide()
 
 
-def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
-    """Return a spin box for an integer, with an accessible name."""
-    box = QSpinBox(parent, minimum=low, maximum=high)
+def spin_box(name: str, low: int, high: int, parent: QWidget, **properties: Any) -> QSpinBox:
+    """Return a spin box for an integer, with an accessible name and properties of QSpinBox, such as `suffix`."""
+    box = QSpinBox(parent, minimum=low, maximum=high, **properties)
     box.setAccessibleName(name)
     # The style sheet cannot set the text margin of a spin box. Set it here to the margin of other fields.
     box.lineEdit().setTextMargins(7, 0, 0, 0)

@@ -267,11 +267,9 @@ class PaintedWidget(QWidget):
     """The base class of widgets that draw items, or a text that explains why there are no items."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, mouseTracking=True, focusPolicy=Qt.FocusPolicy.StrongFocus)
         self._placeholder = ""
         self.setAccessibleDescription(NOTHING)
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def set_placeholder(self, text: str) -> None:
         """Set the text of an empty widget, which tells the user what to do next."""

@@ -105,8 +105,7 @@ class EvaluationPage(Page):
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(label("Splits", self))
-        self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self))
-        self._splits.setSpecialValueText("protocol’s")
+        self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
             "Number of times that selection and training are repeated on each data set. 0 means the protocol’s number. "

@@ -199,7 +199,7 @@ class ShareBars(QWidget):
     """A widget with one bar per layer, which shows the layer's share of the kernel in per cent and its width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, toolTip="Share of each layer in ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
         self._texts: list[tuple[str, str, str]] = []  # This list contains the name, share and σ of each layer.
         self._stale = False
         self.bars: list[QProgressBar] = []
@@ -212,7 +212,6 @@ class ShareBars(QWidget):
         self._grid.setRowStretch(_MOST, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.setAccessibleName("Share of each layer in the kernel: bars")
-        self.setToolTip("Share of each layer in ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
         self.set_shares((), (), ())
         theme_changed().connect(self._show)
 

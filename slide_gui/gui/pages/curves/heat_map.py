@@ -23,9 +23,8 @@ class HeatMap(ColorTable):
     point_clicked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, "Error by noise and depth: heat map")
         self._points: dict[tuple[int, int], ErrorPoint] = {}
-        self.setAccessibleName("Error by noise and depth: heat map")
         self.cell_clicked.connect(self._click)
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:

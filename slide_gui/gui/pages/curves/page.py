@@ -93,10 +93,9 @@ class CurvesPage(Page):
         row.addStretch(1)
         self.status = label("", self, wraps=True, height=32)
         self.status.setToolTip("The glossary in the guide (F1) explains criteria, widths and the guard")
-        self.sentence = label("", self, "", wraps=True)
+        self.sentence = label("", self, "", wraps=True, accessibleName="Result on these data")
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.sentence.setAccessibleName("Result on these data")
         self.column.addWidget(self.sentence)
         self.column.addWidget(self.status)
 

@@ -248,7 +248,7 @@ class RunView(QTableView):
     resized = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, showGrid=False, wordWrap=False)
         self._empty = ""
         # The theme and fonts are updated at the start of each repaint.
         self.painted_style: tuple[Theme, QFont, QFontMetricsF]
@@ -458,8 +458,6 @@ class RunTable(QWidget):
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        view.setShowGrid(False)
-        view.setWordWrap(False)
         view.setTabKeyNavigation(False)
         view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)

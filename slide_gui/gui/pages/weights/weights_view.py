@@ -39,10 +39,9 @@ class Readout(QWidget):
     """
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent, accessibleName="Table of the values under the cursor")
         self._title = ""
         self._lines: list[tuple[str, ...]] = []
-        self.setAccessibleName("Table of the values under the cursor")
         text = (
             "Each line shows for one layer the weight, the contribution (weight times root mean square of its input, "
             "RMS) and the bias. Rank and share refer to the row of weights or contributions shown in the tiles"
