@@ -77,7 +77,7 @@ class SettingsDialog(QDialog):
         self.change_place.clicked.connect(self.place_requested)
         cluster.changed.connect(self._show_place)
         self.question = self._build_question()
-        self.reset.clicked.connect(self.question.open)
+        self.reset.clicked.connect(self._ask_to_reset)
         self.resize(560, 400)
 
     def _heading(self, text: str) -> None:
@@ -155,6 +155,10 @@ class SettingsDialog(QDialog):
         self._recent.forget()
         self._choices.forget()
         self.show_settings()
+
+    @Slot()
+    def _ask_to_reset(self) -> None:
+        self.question.open()
 
     @Slot()
     def _reset(self) -> None:
