@@ -173,12 +173,10 @@ class ExportController(QObject):
             on_failure=self._not_written,
         )
 
-    @Slot(object)
     def _report_path(self, path: Path) -> None:
         remedy, show = "Show in folder" if shows_folders() else "", partial(self.show_in_folder, path)
         self.message.emit(UserMessage("Exported", str(path), remedy, show, "information", path=str(path)))
 
-    @Slot(object)
     def _not_written(self, error: Exception) -> None:
         remedy = " Choose another path." if isinstance(error, OSError) else ""
         self.message.emit(UserMessage("The export could not be written", sentence(error) + remedy))
@@ -375,7 +373,6 @@ class ExportDialog(QDialog):
             "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
         )
 
-    @Slot(object)
     def _previewed(self, drawn: "tuple[ExportOption, FigureExport, bytes, float]") -> None:
         option, export, content, share = drawn
         if self.options and option is self._option():
@@ -387,7 +384,6 @@ class ExportDialog(QDialog):
                 pixels = pixels.scaled(pixels.size() * share, Qt.AspectRatioMode.KeepAspectRatio, smooth)
             self._paper.show_picture(pixels, self.devicePixelRatioF(), self.style_chosen().width_mm)
 
-    @Slot(object)
     def _not_previewed(self, error: Exception) -> None:
         self._paper.show_text(sentence(error))
 

@@ -233,7 +233,6 @@ class Tour(QObject):
         self.card.back.hide()
         self.card.show_text(OFFER, "A tour", ("&Just look", "&Show me around"))
 
-    @Slot()
     def start(self) -> None:
         """Store a snapshot of the window, open the generated Rectangles and show the first card."""
         window, workspace = self._window, self._window.workspace

@@ -142,7 +142,6 @@ class ClusterController(QObject):
         if self._known.choice == self.state.choice:
             self._set(self._known)
 
-    @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._set(ClusterState(self.state.choice, problem=sentence(error)))
 

@@ -88,7 +88,6 @@ class DecisionController(QObject):
             self._decide()
         self.changed.emit()
 
-    @Slot()
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
@@ -135,7 +134,6 @@ class DecisionController(QObject):
                 self._ready,
             )
 
-    @Slot(object)
     def _ready(self, decider: Decider) -> None:
         self._decider = decider
         self._decide()
@@ -160,7 +158,6 @@ class DecisionController(QObject):
             self._decided,
         )
 
-    @Slot(object)
     def _decided(self, decision: Decision) -> None:
         self.decision = decision
         self._rested.start()
@@ -176,7 +173,6 @@ class DecisionController(QObject):
                 self._flipped,
             )
 
-    @Slot(object)
     def _flipped(self, flip: Flip) -> None:
         self.flip = flip
         self.changed.emit()

@@ -90,7 +90,6 @@ class Fitting(QObject):
         """True if the layer with this number (from 1) is fitted with the current parameters."""
         return layer <= self.n_fresh
 
-    @Slot()
     def fit(self, *, settle: bool = False) -> None:
         """Fit with the current parameters if needed. With `settle`, first wait until the slider stops moving."""
         explorer, parameters, features = self.explorer, self.parameters, self.watched
@@ -160,12 +159,10 @@ class Fitting(QObject):
         failure = "The layers could not be interpolated"
         self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
 
-    @Slot(object)
     def _failed(self, _error: Exception) -> None:
         self.preview = None
         self.changed.emit()
 
-    @Slot(object)
     def _fitted(self, payload: Preview | Stack | Fit) -> None:
         self._outdated.stop()
         before = self.preview

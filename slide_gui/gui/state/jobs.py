@@ -471,13 +471,11 @@ class Task(QObject):
             self.pause.set()
         self.changed.emit()
 
-    @Slot(object)
     def _take_payload(self, payload: object) -> None:
         if isinstance(payload, self._shows):
             self.latest = payload
             self.changed.emit()
 
-    @Slot(object)
     def _finish(self, result: object) -> None:
         if result is not None:
             self.latest = result

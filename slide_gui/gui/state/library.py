@@ -100,7 +100,6 @@ class RunLibrary(QObject):
         text = f"deletion of {counted(len(keys), 'run')}"
         self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
 
-    @Slot(object)
     def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
         keys, deleted = change
         if deleted:
@@ -117,7 +116,6 @@ class RunLibrary(QObject):
         tags = tags_of(text)
         self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))
 
-    @Slot(object)
     def _set_tags(self, change: tuple[str, tuple[str, ...], tuple[str, ...]]) -> None:
         key, seen, tags = change
         self._change_and_read(lambda store: store.tag(key, tags, seen))
@@ -226,7 +224,6 @@ class RunLibrary(QObject):
         )
         self.changed.emit()
 
-    @Slot(object)
     def _list(self, runs: tuple[StoredRun, ...]) -> None:
         self.runs, self.listed = runs, True
         self.changed.emit()

@@ -387,12 +387,10 @@ class RunController(QObject):
         if self.spec is None and key is not None:
             self.library.load(key, self._show_known)
 
-    @Slot(object)
     def _show_known(self, result: RunResult) -> None:
         if self.spec is None and result.spec.fingerprint in {base.fingerprint for base in self.bases()}:
             self.show(result)
 
-    @Slot(object)
     def _show_stored(self, result: RunResult) -> None:
         dataset, stack, held_out = self._workspace.dataset, result.spec.stack, result.spec.held_out
         wanted = result.spec.fingerprint

@@ -237,7 +237,6 @@ class Workspace(QObject):
             self._opened(opened)
         self._replace(state)
 
-    @Slot()
     def _not_opened(self, _error: Exception | None = None) -> None:
         self.fall_back()
         self.not_opened.emit()
@@ -349,7 +348,6 @@ class Workspace(QObject):
         """Return the name of a pixel or feature, or its index as text if the open data lack this feature."""
         return self.feature_names[feature] if self.has_feature(feature) else str(feature)
 
-    @Slot(object)
     def _opened(self, opened: Opened) -> None:
         before, dataset = self.dataset, opened.dataset
         confirmed = opened.confirmed or all(check.sure for check in dataset.checks)
@@ -428,7 +426,6 @@ class Workspace(QObject):
             self.history.record(text or self.worded(_changed(state, before)), self._replace, before, state, gesture)
             self._replace(state)
 
-    @Slot(object)
     def _replace(self, state: State) -> None:
         old, self.state = self.state, state
         self.fitting.parameters = state.parameters

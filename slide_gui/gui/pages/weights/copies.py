@@ -332,17 +332,14 @@ class CopiesView(Experiment):
         super().hideEvent(event)
         self._stop()
 
-    @Slot(object)
     def _take_copies(self, copies: Copies) -> None:
         self.copies, self._outdated = copies, False
         self._show()
 
-    @Slot(object)
     def _finish(self, copies: Copies) -> None:
         self._job = self._study = None
         self._take_copies(copies)
 
-    @Slot(object)
     def _refuse(self, error: Exception) -> None:
         self._job = self._study = self.copies = None
         self.refusal = f"This experiment cannot run: {sentence(error)}"
@@ -358,7 +355,6 @@ class CopiesView(Experiment):
 
     # Display ---------------------------------------------------------------------------------------------------
 
-    @Slot()
     def _show(self) -> None:
         copies, running = self.copies, self._job is not None
         has_points = copies is not None and not self._outdated

@@ -104,7 +104,6 @@ class FillView(Experiment):
             )
         return ""
 
-    @Slot(object)
     def _filled(self, pictures: Array) -> None:
         self.pictures, self._is_stale = pictures, False
         self._refresh_if_seen()

@@ -337,7 +337,6 @@ class FlowPart(View):
             background=True,
         )
 
-    @Slot(object)
     def _compared_images(self, likeness: Likeness) -> None:
         self._likeness = likeness
         self.refresh()

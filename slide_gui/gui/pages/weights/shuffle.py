@@ -65,7 +65,6 @@ class ShuffleView(Experiment):
         )
         self.refresh()
 
-    @Slot(object)
     def _fitted(self, fit: ShuffledFit) -> None:
         self.fit = fit
         self.refresh()
