@@ -172,16 +172,16 @@ class FigureExport:
         Draws into an empty figure. None for a table without a figure.
     table : callable
         Writes the numbers as CSV to a path.
-    commands : callable or None
-        Returns the command lines that reproduce the files of a bundle. None if no bundle can be written.
+    commands : callable
+        Returns the command lines that reproduce the files of a bundle.
     script : tuple of (imports, body)
         Lines of the Python script that reproduces the files of a bundle. The body assigns ``export``. It can use
         ``HERE``, the folder of the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and
         the model.
     extra : mapping of str to str
         Name → text of further files of a bundle, which the commands and the script read.
-    frames : callable or None
-        Returns functions that each draw one picture of an animation into an empty figure. None without an animation.
+    frames : callable
+        Returns functions that each draw one picture of an animation into an empty figure.
     texts : mapping of str to str
         Suffix, such as ``.md`` or ``.tex`` → the table as text.
     """
@@ -189,10 +189,10 @@ class FigureExport:
     name: str
     draw: Callable[[Figure, Style], None] | None
     table: Callable[[Path], None]
-    commands: Callable[[Style], str] | None = None
+    commands: Callable[[Style], str] = lambda _style: ""
     script: tuple[str, str] = ("", "")
     extra: Mapping[str, str] = field(default_factory=dict)
-    frames: Callable[[Style, Progress], Sequence[Callable[[Figure], None]]] | None = None
+    frames: Callable[[Style, Progress], Sequence[Callable[[Figure], None]]] = lambda _style, _progress: ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -221,7 +221,7 @@ def save_export(
     Raises
     ------
     ValueError
-        If the suffix is unknown, the figure has no animation, or drawing fails, for example without data.
+        If the suffix is unknown, or drawing fails, for example without data.
     OSError
         If the file cannot be written.
     """
@@ -232,9 +232,8 @@ def save_export(
         export.table(path)
     elif path.suffix.lower() in export.texts:
         write_whole(path, export.texts[path.suffix.lower()].encode())
-    elif draw is None:
-        raise ValueError(f"{path.name}: this is a table without a figure; write it as .csv")
     else:
+        assert draw is not None
         save_figure(lambda figure: draw(figure, style), path, style, session)
 
 
@@ -242,8 +241,6 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
     """Return a GIF that repeats the frames, with the session as its comment."""
     from PIL import Image
 
-    if export.frames is None:
-        raise ValueError(f"{export.name}: this figure is not an animation; write it as {', '.join(FORMATS)}")
     frames = export.frames(style, progress.part(0.0, 0.5))
     palette, images = _palette(style), []
     for number, draw in enumerate(frames):
@@ -311,15 +308,11 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 
     Raises
     ------
-    ValueError
-        If this export has no commands.
     DataError
         If the folder contains other files, or changed files of a bundle.
     OSError
         If the folder cannot be written to.
     """
-    if export.commands is None:
-        raise ValueError(f"{export.name}: this table has no bundle; write it as .csv")
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     imports, body = export.script

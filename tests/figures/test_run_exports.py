@@ -22,7 +22,7 @@ from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.figures.copies import copies_export
-from slide_gui.figures.export import FigureExport, save_bundle, save_export
+from slide_gui.figures.export import save_bundle
 from slide_gui.figures.flow import flow_export
 from slide_gui.figures.run_exports import FIGURE_NAMES, run_export
 from slide_gui.figures.style import Style
@@ -109,11 +109,3 @@ def test_that_a_figure_is_drawn_with_its_view_and_a_warning_of_other_results(sou
     assert ("computed by results version 1" in capsys.readouterr().err) == (numerics == "1")
     assert read_session(Path("f.svg")).choices == ((("curves", "view", "1"),) if figure == "heat-map" else ())
     assert bool(FigureProvenance.read("f.json").difference) == (numerics == "1")
-
-
-def test_that_a_table_is_not_exported_as_a_picture(tmp_path):
-    export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "")
-    with pytest.raises(ValueError, match="table"):
-        save_export(tmp_path / "runs.pdf", export, STYLE)
-    save_export(tmp_path / "runs.csv", export, STYLE)
-    assert (tmp_path / "runs.csv").exists()
