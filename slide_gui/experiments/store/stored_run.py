@@ -140,21 +140,12 @@ def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[st
     return different
 
 
-def _merged(usual: Mapping[str, Any], different: Mapping[str, Any]) -> dict[str, Any]:
-    whole = dict(usual)
-    for name, value in different.items():
-        before = whole.get(name)
-        nested = isinstance(value, dict) and isinstance(before, Mapping)
-        whole[name] = _merged(before, value) if nested and before is not None else value
-    return whole
-
-
 @lru_cache(maxsize=1024)  # The runs of the full protocol have 376 different settings.
 def _parsed(text: str) -> Setting | None:
     try:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
-        spec = RunSpec.from_document(_merged(RunSpec("").document(), different))
+        spec = RunSpec.from_document({"fingerprint": "", **different})
         spec.checked()  # This raises ValueError for values that only other versions of the program accept.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
