@@ -313,9 +313,6 @@ class Plot(HoverWidget):
         """Return the anchor point of the callout and its lines of text, or None if there is no callout."""
         return None
 
-    def _at(self, place: QPointF) -> Any:
-        """Return the item at a position in pixels, or None if there is no item."""
-
     def _values_of(self, target: Any) -> tuple[float, float]:
         """Return the horizontal and vertical values of an item selected with the keyboard."""
         raise NotImplementedError
@@ -335,7 +332,7 @@ class Plot(HoverWidget):
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         """Return the shape of the mouse pointer over an item, or over empty space if `target` is None."""
-        return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.PointingHandCursor
+        return Qt.CursorShape.ArrowCursor if target is None else self.shape
 
     # Appearance
 

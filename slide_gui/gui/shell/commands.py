@@ -281,10 +281,9 @@ def _copy_report(window: MainWindow) -> None:
 def _about(window: MainWindow) -> None:
     about = window.findChild(QMessageBox, "about")
     if about is None:
-        about = QMessageBox(window, textFormat=Qt.TextFormat.PlainText)
+        about = QMessageBox(window, textFormat=Qt.TextFormat.PlainText, text=f"slide-gui {__version__}")
         about.setObjectName("about")
         about.setWindowTitle("About slide-gui")
-        about.setText(f"slide-gui {__version__}")
         about.setInformativeText(
             "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
             "Learning with Stacked Linear Denoisers”.\n\nMIT licence. Help, Licences lists the licences of "

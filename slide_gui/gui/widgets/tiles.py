@@ -178,9 +178,10 @@ class TileRow:
     is_mosaics: bool = False
 
     def keeping(self, old: "TileRow") -> "TileRow":
-        """Return this row with each tile replaced by the tile of the earlier row `old` if both look the same."""
-        if len(old.tiles) != len(self.tiles):
-            return self
+        """Return this row with each tile replaced by the tile of the earlier row `old` if both look the same.
+
+        Both rows must have the same number of tiles.
+        """
         pairs = zip(old.tiles, self.tiles, strict=True)
         return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))
 

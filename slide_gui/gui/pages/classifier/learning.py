@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -31,6 +30,8 @@ class CriterionPlot(Plot):
     The curve of the best start has the accent colour, and the axis title shows the C of the best iteration. The keys
     Left and Right move a mark along the iterations of a curve.
     """
+
+    shape = Qt.CursorShape.ArrowCursor  # The pointer is an arrow, because a click has no effect in this plot.
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(QMargins(60, 32, LABELS, 44), ("Iteration", "Criterion"), parent)
@@ -164,9 +165,6 @@ class CriterionPlot(Plot):
         return None if step is None else (self.position(step), self._lines(step))
 
     # These methods respond to the mouse and to keys.
-
-    def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        return Qt.CursorShape.ArrowCursor  # The pointer is an arrow, because a click has no effect in this plot.
 
     def _at(self, place: QPointF) -> WidthsStep | None:
         """Return the iteration nearest to a position, on the curve that is closest to this position."""

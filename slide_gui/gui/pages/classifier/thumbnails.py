@@ -101,12 +101,11 @@ class Thumbnails(QListView):
     image_clicked = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, uniformItemSizes=True)
+        super().__init__(parent, uniformItemSizes=True, viewMode=QListView.ViewMode.IconMode)
         self.images: tuple[Thumbnail, ...] = ()
         self.stale = False
         self._content, self._placeholder = _ImageModel(self), ""
         self.setModel(self._content)
-        self.setViewMode(QListView.ViewMode.IconMode)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.setMovement(QListView.Movement.Static)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)

@@ -199,8 +199,7 @@ class ComparisonView(QWidget):
         pixels = nested(left, QHBoxLayout(), spacing=8)
         self._weights_title = placed(pixels, label("", self))
         pixels.addWidget(self._pixels, 1)
-        self.why_not = placed(left, label("", self, wraps=True), 1)
-        self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.why_not = placed(left, label("", self, wraps=True, alignment=Qt.AlignmentFlag.AlignCenter), 1)
         self._scroll = placed(left, TileScroll(self.tiles, self), 1)
         self._bar = placed(left, ColorBar(self))
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
