@@ -103,8 +103,8 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
         "computing distances between 30 rows",
-        "learning widths on four fifths of the rows for a comparison",
-        "comparing with median widths",
+        "learning widths on four fifths of the rows to test them",
+        "comparing learned and median widths",
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
     assert np.all(np.diff(listener.fractions) >= 0)

@@ -222,7 +222,7 @@ def largest_store(n: int, memory: int) -> int:
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Divide memory for `floats` kernel values of n points between working set and cache.
+    """Divide the memory for `floats` kernel values between the working set and the cache, for n points.
 
     Returns
     -------
@@ -527,9 +527,9 @@ class _WorkingSetSolver:
             residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the sorted working set.
+        """Return the sorted indices of the points in the next working set.
 
-        It contains points with β inside its bounds, and points that violate, or almost violate, an optimality
+        These are points with β strictly inside its bounds, and points that violate, or almost violate, an optimality
         condition.
         """
         box = self._box

@@ -78,13 +78,13 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     max_iter : int or None, default=None
         Largest number of SMO steps per two-class problem. None sets no limit.
     subset_size : int, default=2500
-        Largest number of rows in the stratified subset that widths are learned on.
+        Largest number of rows in the stratified subset on which widths are learned.
     starts : int, default=2
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool, default=True
-        If True, all widths that were learned on a subset are multiplied by one common factor, and C is adjusted unless
-        it is given. The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows are
-        outside the subset. Nothing is adjusted if fewer than a fifth of all rows are outside the subset.
+        If True, all widths that were learned on a subset are multiplied by one common factor. C is also adjusted,
+        unless it is given. The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows
+        are outside the subset. Nothing is adjusted if fewer than a fifth of all rows are outside the subset.
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None

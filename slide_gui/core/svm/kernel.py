@@ -69,7 +69,7 @@ def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array
 
 
 def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Progress = NO_PROGRESS) -> Array:
-    """Return the squared distances between rows, separately for each block of columns.
+    """Return the squared distances between all rows, separately for each block of columns.
 
     Parameters
     ----------
@@ -257,9 +257,9 @@ def squared_norms(data: Values) -> Values:
 def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
-    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2ab is at most e = eps
-    (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A long vector whose norm differs
-    greatly from all other norms thus causes no error, because its kernel values with other vectors are 0.
+    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2 a·b is at most
+    e = eps · (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A long vector whose
+    norm differs greatly from all other norms thus causes no error, because its kernel values with other vectors are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))
@@ -404,8 +404,8 @@ class VectorRows:
     Parameters
     ----------
     classes : sequence of ClassVectors
-        Vectors of each class. The points of the source are numbered class by class. Several sources can share these
-        objects, and thus their cached kernel values.
+        Vectors of each class. The points of the source are the vectors of the first class, then those of the second
+        class, and so on. Several sources can share these objects, and thus their cached kernel values.
     sizes : sequence of int, optional
         Number of points to use from the start of each class; by default all points.
     """

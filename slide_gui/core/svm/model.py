@@ -56,7 +56,7 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, eq=False)
 class TrainedSvm:
-    """A trained multi-width SVM in the form stored with a run: with the indices of the support vectors only.
+    """A trained multi-width SVM as stored with a run: it has the indices of the support vectors, not the vectors.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from slide_gui.core.linear_algebra import Array, Indices, at, factorised, invers
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _MOST_STEPS = 60
-_PART_FROM = 1000  # an SVM of this many points or more is trained first on a quarter of them
+_PART_FROM = 1000  # if there are at least this many points, the SVM is first trained on a quarter of them
 _SOFTER = 10.0
 # A factorised matrix is reused for another set of points if few points are in only one of the two sets. Their number,
 # divided by the size of the matrix, may be at most this value.
@@ -121,7 +121,7 @@ class Bordered:
         corner[: len(new), -1] = corner[-1, : len(new)] = 1.0
         self._solved = self._solve(self._border, progress)
         self._schur = corner - self._border.T @ self._solved
-        # Positions of the points A, in their order, in the list of all points F followed by the new points.
+        # Positions of the points A in a list that contains first the points F and then the new points.
         self._places = np.argsort(np.concatenate([self._factorised, new]), kind="stable")
         self._places = self._places[~np.isin(self._places, gone)]
 
@@ -211,7 +211,7 @@ def newton(
     start : ndarray of shape (n,), optional
         Signed dual coefficients of a similar problem. Its support vectors are the first active set.
     optimal : bool
-        If True, an error is raised if the iteration does not converge. If False, the last iterate is then returned.
+        True to raise an error if the iteration does not converge, False to return the last iterate instead.
     progress : Progress
         Raises `Cancelled` to stop the computation.
 

@@ -28,7 +28,7 @@ WIDTHS = table_of(
     Choice("learn", "learned", "one width per layer, learned by gradient descent on a criterion"),
     Choice("median", "median", "the median distance in each layer, multiplied by one factor for all layers"),
 )
-"""Ways to select the widths if they are not given."""
+"""Ways to select the widths if no widths are given."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SvmParameters:
     max_iter : int or None
         Largest number of SMO steps per two-class problem; None sets no limit.
     subset_size : int
-        Largest number of rows that widths are learned on.
+        Largest number of rows on which widths are learned.
     starts : int
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool
@@ -206,7 +206,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class ChosenBy:
-    """How the widths were selected.
+    """Record of how the widths were selected.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class ChosenBy:
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Cross-validation error at one σ and C. `converged` is False if the solver did not converge in every fold."""
+    """Cross-validation error for one σ and one C. `converged` is True if the solver converged in every fold."""
 
     sigma: float
     C: float

@@ -233,7 +233,7 @@ def tune(
     learned_on: Indices | None = None,
     most_rows: int = MOST_ROWS,
 ) -> tuple[float, float]:
-    """Return the scale of the widths, and the C, for which the SVM misclassifies the fewest held-out rows.
+    """Return the scale of the widths and the value of C for which the SVM misclassifies the fewest held-out rows.
 
     The held-out rows are a stratified fifth of the rows, at most about 10 000 rows. If the rows have weights, the total
     weight of the misclassified rows is compared. In a tie, or if no row can be held out, the first point of the grid is
@@ -382,9 +382,7 @@ class _Comparison:
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
-                steady.report(
-                    0.0, Stage("learning widths on four fifths of the rows for a comparison", number, n_held_out)
-                )
+                steady.report(0.0, Stage("learning widths on four fifths of the rows to test them", number, n_held_out))
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
@@ -413,7 +411,7 @@ class _Comparison:
     def _selected(
         self, sample: WidthsSample, learned: SelectedWidths, progress: Progress
     ) -> list[tuple[Array, Candidate]]:
-        progress.report(0.0, Stage("comparing with median widths"))
+        progress.report(0.0, Stage("comparing learned and median widths"))
         widths, best, wrong = self._best(sample, learned, progress.part(0.0, 0.25))
         median_widths, median, _ = self._best(sample, None, progress.part(0.25, 1.0), wrong)
         return [(widths, best), (median_widths, median)]
@@ -428,8 +426,8 @@ class _Comparison:
         """Find the candidate with the fewest errors in cross-validation.
 
         Return the scaled widths, the candidate, and a mask of the rows that it misclassifies. If `learned` is None, the
-        candidates have median widths. The best candidates on the first folds are evaluated on more folds until one
-        candidate is clearly better than the others, or all candidates are clearly worse than `baseline`.
+        candidates have median widths. The best candidates on the first folds are evaluated on more folds. This ends as
+        soon as one candidate is clearly better than the others, or all candidates are clearly worse than `baseline`.
 
         Parameters
         ----------
@@ -563,8 +561,8 @@ def fit_svm(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if the number of given widths differs from the number of layers, if there are
-        fewer than two classes, or if weights are given and the criterion is not defined with weights.
+        If a parameter has an invalid value, if there are fewer than two classes, or if weights are given and the
+        criterion is not defined with weights.
     MemoryError
         If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
     Cancelled
@@ -635,7 +633,7 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 
 
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the number of bytes that training at given widths and C needs in addition to its input.
+    """Return the number of bytes that training at given widths and C needs in addition to the input.
 
     This memory contains scaled rows, kernel values and support vectors.
     """
@@ -691,6 +689,7 @@ def adjusted(
     learned_on: Indices | None = None,
 ) -> SelectedWidths:
     """Return `selected` with all widths multiplied by one scale and, unless C is given, C multiplied by one factor.
+
     `tune` selects the scale and the factor on held-out rows.
     """
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))

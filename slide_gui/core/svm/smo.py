@@ -15,8 +15,8 @@ _STRIDE = 1000  # number of SMO steps between two progress reports; these steps 
 _GAP_STRIDE = 16
 _MOST_RATES = 1024
 _TILE = 256
-# Value, by data type of the kernel matrix K, that is added to the curvature (K_ii + K_jj)/2 − K_ij of a step on points
-# i and j. Without this value, the curvature would be 0 for two equal points.
+# Value that is added to the curvature (K_ii + K_jj)/2 − K_ij of a step on points i and j, for each data type of the
+# kernel matrix K. Without this value, the curvature would be 0 for two equal points.
 _CURVATURE = {"f": 1e-6, "d": 1e-10}
 
 
@@ -108,9 +108,9 @@ def pair_steps(
 ) -> tuple[Array, int]:
     """Take SMO steps, each of which changes the β of two points. Return the new β and the number of steps.
 
-    The residuals are stored twice: in the array `up`, with −inf for points whose β cannot increase, and in `down`, with
-    +inf for points whose β cannot decrease. All NumPy calls work in place on arrays with one value per point, so a step
-    takes about 5 µs for 500 points.
+    The residuals are stored in two arrays. In `up`, they are replaced by −inf for points whose β cannot increase. In
+    `down`, they are replaced by +inf for points whose β cannot decrease. All NumPy calls work in place on arrays with
+    one value per point, so a step takes about 5 µs for 500 points.
     """
     both = np.where([beta < box.upper, beta > box.lower], residual, [[-np.inf], [np.inf]]).astype(kernel.dtype)
     up, down = both
@@ -168,7 +168,7 @@ Values = NDArray[np.floating]
 # The active-set method is tried only if the optimality gap, in units of the margin, is below this value and enough SMO
 # steps have been taken.
 _NEAR = 2.0
-# If the gap is below this value, SMO steps on earlier working sets count as well.
+# If the gap is below this value, SMO steps on earlier working sets also count towards the required number of steps.
 _VERY_NEAR = 0.3
 _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
 # A round is one call of `pair_steps`. It has at most this number of SMO steps, plus the number of SMO steps that take
@@ -178,11 +178,11 @@ _LEAST_STEPS = 100
 _STEPS_PER_SYSTEM = 0.008
 _MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
 _MOST_SYSTEMS = 30
-# The active-set method fails if the number of points that enter or leave the active set does not reach a new minimum
-# in this number of consecutive linear systems.
+# The number of points that enter or leave the active set must reach a new minimum within this number of consecutive
+# linear systems. Otherwise the active-set method fails.
 _MOST_WORSE = 8
-# Value, by data type, that is added to the diagonal of each linear system, because rounding may make its smallest
-# eigenvalue negative.
+# Value that is added to the diagonal of each linear system, for each data type of its matrix. Without this value,
+# rounding errors may make the smallest eigenvalue negative.
 _ROUNDING = {"f": 1e-7, "d": 1e-12}
 
 
@@ -261,8 +261,8 @@ def _active_sets(
 ) -> tuple[tuple[Array, Array] | None, int]:
     """Minimise by an active-set method: solve linear systems for the β that are strictly inside their bounds.
 
-    Return two values: the pair of β and its residuals, or None if the method does not converge; and the number of
-    linear systems that were solved.
+    Return β and its residuals as a pair, or None if the method does not converge. Also return the number of linear
+    systems that were solved.
     """
     linear = residual + kernel_product(kernel, beta, tol, progress)  # the residuals at β = 0
     total = float(beta.sum())

@@ -41,9 +41,9 @@ _LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 kernel 
 class StepLog:
     """Results of the slow steps of training an SVM, in order, so that cancelled training can resume.
 
-    Training on the same rows with the same parameters always takes the same steps. If training is cancelled and then
-    repeated with the same log, the results of the finished steps are read from the log, and only the remaining steps
-    are computed. The trained model is bit-identical to that of uninterrupted training.
+    Training on the same rows with the same parameters always takes the same steps. If cancelled training is repeated
+    with the same log, the results of the finished steps are read from the log. Only the remaining steps are computed.
+    The trained model is bit-identical to that of uninterrupted training.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class StepLog:
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Labelled rows that an SVM is trained on.
+    """Labelled rows on which an SVM is trained.
 
     Attributes
     ----------

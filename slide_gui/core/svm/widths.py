@@ -61,7 +61,7 @@ class WidthsSample:
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
-        job = f"learning {layers} widths on {len(rows)} points"
+        job = f"learning {layers} widths on {len(rows)} rows"
         if need > parameters.memory:
             raise MemoryError(
                 f"{job} needs about {need / 1e6:.0f} MB, more than the limit of {parameters.memory / 1e6:.0f} MB; "
@@ -84,7 +84,7 @@ class WidthsSample:
         return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups, self.log)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return the negative exponents of the kernel at the given widths, Σ_t D_t / σ_t², of shape (n, n)."""
+        """Return the negated exponents of the kernel at the given widths, Σ_t D_t / σ_t², of shape (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
         for tile in tiles(len(exponents), _TILE, progress):
             exponents[tile] = np.tensordot(widths**-2.0, self.distances[:, tile], 1)
@@ -113,8 +113,8 @@ class Objective:
             self.held_out = held_out_mask(sample.codes, parameters.seed, None, sample.row_groups)
             if not self.held_out.any():
                 raise ValueError(
-                    f"the criterion {self.criterion} cannot hold out whole groups, as a class would have no rows left; "
-                    "choose another criterion"
+                    f"the criterion {self.criterion} cannot hold out whole groups, as a class would have no training "
+                    "rows; choose another criterion"
                 )
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
@@ -167,7 +167,7 @@ class Objective:
         return evaluation.value, slope, evaluation.n_support
 
     def _kernel(self, rates: Array) -> Array:
-        """Return the kernel matrix exp(−Σ_t rate_t D_t) for rates 1/σ_t². Only half of this matrix is computed."""
+        """Return the kernel matrix exp(−Σ_t rate_t D_t) for rates 1/σ_t². Half of this symmetric matrix is computed."""
         first, *others = self.sample.distances
         kernel: Array = np.empty(first.shape)
         for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
@@ -344,7 +344,7 @@ def learn_widths(
     *,
     progress: Progress = NO_PROGRESS,
 ) -> SelectedWidths:
-    """Learn the widths σ_t, and C unless it is given, on the rows of a sample.
+    """Learn the widths σ_t, and C if it is not given, on the rows of a sample.
 
     Parameters
     ----------
@@ -365,8 +365,8 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # Fraction of the time for evaluating the grid of starting points. It decreases with the number of rows of the
-    # sample, because the grid uses few of them.
+    # Fraction of the time that evaluating the grid of starting points takes. It decreases with the number of rows of
+    # the sample, because the grid is evaluated on few rows.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]
@@ -417,9 +417,9 @@ def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgres
 def _origins(objective: Objective, near: Sequence[tuple[Iterable[float], float]], progress: Progress) -> list[Array]:
     """Return the starting points: first the solutions `near` of similar problems, then the best points of a grid.
 
-    The grid contains all combinations of a scale of the median widths and a C. It is evaluated on a few hundred rows.
-    If solutions of similar problems are given, at most one point of the grid is used. It is a safeguard, because
-    starting only from such solutions may lead to a poor local optimum.
+    The grid contains all combinations of a scale of the median widths and a value of C. It is evaluated on a few
+    hundred rows. If solutions of similar problems are given, at most one point of the grid is used. This point is a
+    safeguard, because starting only from such solutions may lead to a poor local optimum.
     """
     given, medians = objective.parameters.C, objective.sample.medians
     size = len(medians) + (given is None)
