@@ -55,7 +55,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
     name : str
         Name of the parameter, for the error message.
     least, most : int
-        Limits of the range, both included. With None as `most` there is no upper limit.
+        Limits of the range, both included. If `most` is None, there is no upper limit.
     otherwise : str
         Description of other allowed values, which is appended to the error message.
     """
@@ -111,7 +111,11 @@ def check_ridge(ridge: float) -> float:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
-    """Return a new uninitialised array. If memory is short, raise a MemoryError that states `needs` and `remedy`."""
+    """Return a new uninitialised array.
+
+    If there is not enough memory, raise a MemoryError. Its message begins with `needs`, a description of the
+    computation that needs the array, and ends with `remedy`.
+    """
     check_free(math.prod(shape) * dtype.itemsize, needs, remedy)
     try:
         return np.empty(shape, dtype)

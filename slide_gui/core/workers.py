@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-"""Dask settings that suppress the warning about large arguments. Each argument is sent only once."""
+"""Dask settings that suppress the warning about large arguments, because each argument is sent only once."""
 
 _LOOK = 0.05  # seconds between two checks for completed tasks
 
@@ -23,7 +23,7 @@ class ClusterError(OSError):
 
 
 def dask_setup(_worker: object) -> None:
-    """Ignore Ctrl+C on a worker, because the client handles it. Dask calls this when a worker preloads the module."""
+    """Ignore Ctrl+C on a worker, because the client handles it. Dask calls this if a worker preloads this module."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -47,7 +47,7 @@ class TaskProgress(Progress):
 
 
 def sent(client: "Client", value: object, key: str) -> "Future":
-    """Send a value to the cluster once, as the result of a task. The scheduler restores it if a worker is lost."""
+    """Send a value to the cluster once, as the result of a task. Dask restores the value if a worker is lost."""
     import dask
 
     with dask.config.set(LARGE_TASKS):
@@ -55,7 +55,7 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 
 
 def unchanged(value: T) -> T:
-    """Return the value. If it is the result of a task, workers share it, and Dask restores it if a worker is lost."""
+    """Return the value. As the result of a task, it is shared by all workers and restored if a worker is lost."""
     return value
 
 
@@ -70,7 +70,7 @@ def check_alive(client: "Client") -> None:
     if client.status != "running":
         place = "" if client.scheduler is None else f" at {client.scheduler.address}"
         problem = f"the connection to the scheduler{place} is lost"
-        raise ClusterError(f"{problem}; check that it is running, then try again")
+        raise ClusterError(f"{problem}; check that the scheduler is running, then try again")
 
 
 def results_of(client: "Client", futures: "Sequence[Future]", progress: Progress = NO_PROGRESS) -> list[Any]:

@@ -97,7 +97,7 @@ def test_that_columns_in_several_chunks_are_joined(sizes):
         (
             lambda: pytest.importorskip("pyarrow") and chunked().to_dask_dataframe(),
             TypeError,
-            r"X is a Dask DataFrame, not an array; call its to_dask_array\(lengths=True\)",
+            r"X is a Dask DataFrame, not an array; convert it with to_dask_array\(lengths=True\)",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_that_a_lost_scheduler_is_named_with_a_remedy():
         client = Client(address, timeout=1)
         try:
             for act in ((other.close,), ()):  # close the client during a pass, then before the next fit
-                with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; check that it is running"):
+                with pytest.raises(ClusterError, match=f"{address} is lost; check that the scheduler is running"):
                     fit_stack(slowly(), StackParameters(), progress=once(*act))
         finally:
             client.close()

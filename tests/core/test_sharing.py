@@ -156,7 +156,7 @@ def test_that_a_signal_is_an_image_of_one_row_a_window_ends_at_the_image_and_a_c
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, "30 features are not a square image; give image_shape for a convolution"),
+        ({}, "30 features do not form a square image; give image_shape for a convolution"),
         ({"image_shape": (5, 5)}, r"image_shape is \(5, 5\); it must be \(rows, columns\) or .*product of 30"),
         ({"image_shape": (2.5, 12)}, "image_shape is"),
         ({"sharing": "none", "image_shape": (4, 6)}, "image_shape is"),

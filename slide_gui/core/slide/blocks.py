@@ -1,8 +1,8 @@
 """Rows that are read block by block, once for each layer, and are never all in memory: `Blocks` and Dask arrays.
 
 On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Each further
-task sums at most 16 matrices, until one matrix remains. For each chunk, a matrix of d² numbers is sent to another
-worker. In each pass over the rows, the client sends the weights once and receives one matrix. Dask starts only a few
+task sums at most 16 matrices, until one matrix remains. Each matrix of d² numbers is sent to the worker that
+adds it. In each pass over the rows, the client sends the weights once and receives one matrix. Dask starts only a few
 reading tasks at a time, and completes one group of 16 matrices before it starts the next. A worker therefore holds only
 a few chunks and matrices in memory. Dask is imported only for Dask arrays.
 """
@@ -71,7 +71,7 @@ class Blocks:
             raise TypeError(f"blocks is {blocks!r}; {_AGAIN}")
         self._blocks = blocks
         if shape is not None and (not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2):
-            raise ValueError(f"shape is {shape!r}; it must be two integers, rows and features")
+            raise ValueError(f"shape is {shape!r}; it must be two integers, the numbers of rows and features")
         names = "the number of rows", "the number of features"
         self.shape = self._counted() if shape is None else tuple(map(check_integer, names, shape, (0, 1)))
 
@@ -82,7 +82,7 @@ class Blocks:
             block = block_of(given, f"block {number}")
             d = block.shape[1] if d is None else d
             if block.shape[1] != d:
-                raise ValueError(f"block {number} has {block.shape[1]} features, but the first block or shape has {d}")
+                raise ValueError(f"block {number} has {block.shape[1]} features; expected {d}, as in block 0 or shape")
             yield block
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
@@ -91,7 +91,7 @@ class Blocks:
         Raises
         ------
         ValueError
-            If a value is not finite, or if a block cannot be used. The message names the row or block.
+            If a value is NaN or infinite, or if a block is invalid. The message names the row or block.
         """
         (n, d), start = self.shape, 0
         sums = [ScatterSum(d) for _ in range(scatter_pass.count)]
@@ -102,7 +102,7 @@ class Blocks:
                 total.add(scatter)
             start = stop
         if start != n:
-            raise ValueError(f"this pass delivered {start} rows, but {n} were expected; {_AGAIN}")
+            raise ValueError(f"this pass over the blocks returned {start} rows, but {n} were expected; {_AGAIN}")
         return tuple(total.total() for total in sums)
 
     def _counted(self) -> tuple[int, int]:
@@ -143,7 +143,7 @@ def dask_rows(X: Any) -> "BlockRows":
 
 
 def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
-    """Return a lazy Dask array. `apply` is called with a chunk of rows when the result for the chunk is needed.
+    """Return a lazy Dask array, which calls `apply` for a chunk of rows when the result for this chunk is needed.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
     Raises
     ------
     TypeError, ValueError
-        Same as `dask_rows`.
+        Same as for `dask_rows`.
     """
     import dask
 
@@ -176,7 +176,7 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
 def _checked(X: Any) -> Any:
     """Check that X is a 2-D Dask array of numbers with known chunk sizes. Return it with all columns in one chunk."""
     if not hasattr(X, "map_blocks"):
-        raise TypeError(f"X is a Dask {type(X).__name__}, not an array; call its to_dask_array(lengths=True)")
+        raise TypeError(f"X is a Dask {type(X).__name__}, not an array; convert it with to_dask_array(lengths=True)")
     if X.ndim != 2 or X.dtype.kind not in "fbiu":
         raise ValueError(f"X is a {X.ndim}-D Dask array of {X.dtype}; it must be a 2-D array of numbers")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
@@ -226,7 +226,7 @@ class _ClusterRows:
         return self._computed(level[0], blocks, topic, progress)
 
     def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
-        """Return the result of the task `top`. Workers report each completed block as an event named `topic`."""
+        """Return the result of the task `top`. After each block, a worker sends an event with the name `topic`."""
         import dask
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
@@ -242,7 +242,7 @@ class _ClusterRows:
             )
         except KilledWorker as error:
             raise ClusterError(
-                f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most "
+                f"{error.allowed_failures + 1} workers died while they processed the same block of rows, most "
                 "likely because they ran out of memory; give them more memory, or use smaller chunks of rows"
             ) from None
         except FutureCancelledError:

@@ -33,11 +33,11 @@ _SINGULAR = (
 _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
 _FEW = 32  # number of rows of the weights W that are corrected first, to measure the rounding error
-_RIGHT = 1e-9  # if the relative corrections of these rows are at most this large, no other rows are corrected
-_NEGLIGIBLE = 1e-10  # correction of a row stops if the next relative correction is expected to be below this
+_RIGHT = 1e-9  # if no relative correction of these rows is larger than this, the other rows are not corrected
+_NEGLIGIBLE = 1e-10  # rows are corrected until the expected relative size of the next correction is below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
-_ROUNDING = 1e-4  # a negative error up to this relative size is attributed to rounding; 3e-5 was measured for float32
+_ROUNDING = 1e-4  # a negative error of up to this relative size is treated as rounding error; float32 gives up to 3e-5
 
 
 def _singular(squares: Array) -> str:
@@ -46,7 +46,7 @@ def _singular(squares: Array) -> str:
     if not dead.size:
         return _SINGULAR
     some = f"features that are 0 in every row ({dead.size} of them, the first is feature {dead[0]})"
-    return f"E[Q] is singular because {some} need a ridge above 0: use the default of {RIDGE:g}, or leave them out"
+    return f"E[Q] is singular because {some} need a ridge above 0: use the default, {RIDGE:g}, or remove these features"
 
 
 def survival(noise: float, n_features: int) -> Array:
@@ -57,7 +57,7 @@ def survival(noise: float, n_features: int) -> Array:
 
 
 def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
-    """Return E[Q] + ridge·I of the paper's eq. 10. E[Q] is the expected scatter matrix of the corrupted rows.
+    """Return E[Q] + ridge·I, where E[Q] is the expected scatter matrix of the corrupted rows (eq. 10 of the paper).
 
     Parameters
     ----------
@@ -177,10 +177,11 @@ def _refine(
 ) -> None:
     """Correct rows of the weights W in place until the rounding error of each row is about 1e-9 of its norm.
 
-    E[Q] is the argument `q`: rounded to float64, with the ridge on its diagonal. The correction is (E[P] − W E[Q]) MᵀM,
-    where M is `factor` and MᵀM is the inverse of E[Q]. First, a few rows are corrected with residuals computed in
-    float64, to measure the rounding error of W. The rounding error is too large only at very low noise levels. In this
-    case, residuals are computed almost exactly, and every row is corrected until its corrections are negligible.
+    The argument `q` is E[Q] with the ridge added to its diagonal, rounded to float64. The correction is
+    (E[P] − W E[Q]) MᵀM, where M is `factor` and MᵀM is the inverse of E[Q]. First, a few rows are corrected with
+    residuals computed in float64, to measure the rounding error of W. The rounding error is too large only at very low
+    noise levels. In this case, residuals are computed almost exactly, and every row is corrected until its corrections
+    are negligible.
 
     Raises
     ------
@@ -209,7 +210,7 @@ def _refine(
     for start in range(0, len(lit), _BLOCK):
         block = lit[start : start + _BLOCK]
         right = scatter[rows[block]] * survives
-        before = 0.01  # assumed upper limit of the relative error of the rows of W before iterative refinement
+        before = 0.01  # assumed largest relative error of the rows of W before the first correction
         for _ in range(_MOST_CORRECTIONS):
             x = weights[block]
             x_leading = leading_digits(x, len(q))
@@ -228,25 +229,27 @@ def reconstruction_error(
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
     The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies), where x̃ is
-    the corrupted sample with a constant 1 appended. W must be the result of `denoiser_weights` for the same scatter,
-    noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with a unit vector e_a, the keep probability p, and
-    g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the samples, is
-    g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract nearly equal numbers, and it takes d² operations.
+    the corrupted sample with a constant 1 appended. W must be the result of `denoiser_weights` for the same scatter
+    matrix, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with a unit vector e_a, the keep probability
+    p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the
+    samples, is g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract nearly equal numbers, and it takes d²
+    operations.
 
-    If `features` is given, `weights` must contain only the rows of these features, and the error is their mean.
+    If `features` is given, `weights` must contain only the rows of these features. The result is then the mean error
+    of these features.
 
     Raises
     ------
     ValueError
-        If the error is clearly negative because the weights belong to another scatter, noise level or ridge.
+        If the error is clearly negative because the weights belong to another scatter matrix, noise level or ridge.
     """
     d, n, p = len(weights), float(scatter[-1, -1]), 1.0 - noise
     rows = slice(d) if features is None else features
     gain = noise * np.diag(scatter)[rows] + ridge / p
     squares = np.einsum("ij,ij->i", weights, weights)
     total = float(gain @ np.diag(weights[:, rows]) - ridge * squares.sum())
-    # Rounding errors are proportional to the norm of a row of W. For a feature that hardly varies, the bias is much
-    # larger than the diagonal entry of W, and so is the norm.
+    # Rounding errors are proportional to the norm of a row of W. For a feature that hardly varies, the bias
+    # and thus the norm are much larger than the diagonal entry of W.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
             f"the reconstruction error is negative ({total / (d * n):.2g}): the weights were not fitted to this "
@@ -312,7 +315,7 @@ class CorruptedCopies:
         self._dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
         self._clean = np.column_stack([self.rows.astype(self._dtype, copy=False), np.ones(n, self._dtype)])
         self._corrupted = self._clean.copy()
-        # Number of corrupted copies in which each value was not set to 0. float32 is exact up to 2²⁴ copies.
+        # Number of corrupted copies in which each value was kept. float32 is exact up to 2²⁴ copies.
         self._survived = np.zeros((n, d), np.float32)
         self._q = np.zeros((d + 1, d + 1))
 

@@ -133,7 +133,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Warns
         -----
         UserWarning
-            If the threshold makes nearly all features equal in all rows. `Blocks` and Dask arrays are not checked.
+            If nearly all features are constant after thresholding. `Blocks` and Dask arrays are not checked.
         """
         self._fit(X, sample_weight, progress)
         return self
@@ -240,18 +240,18 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             If `input_features` are not d names, or differ from the names of the features that the stack was fitted to.
         """
         check_is_fitted(self)
-        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checked names of one layer
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checks the names
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
         if is_dask(X) or isinstance(X, BlockRows):
             if not reset:
-                raise TypeError("transform does not accept Blocks; call transform with each block")
+                raise TypeError("transform does not accept Blocks; call it for each block")
             X = dask_rows(X) if is_dask(X) else X
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X
-        # When fitting, fit_stack checks each block for NaN, so that a memmap need not be read twice.
+        # In a fit, `fit_stack` checks each block for NaN, so that a memmap need not be read twice.
         rows = checked_rows(
             self,
             X,
@@ -270,5 +270,5 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
 
 def _plain(X: Any) -> bool:
-    """Return True if X is an array of numbers that can be read in blocks without converting all of it."""
+    """Return True if X is a 2-D array of numbers, which can be read in blocks without converting the whole array."""
     return isinstance(X, np.ndarray) and X.dtype.kind in "fbiu" and X.ndim == 2

@@ -104,7 +104,7 @@ class NoisePath:
         """
         noise, indices = check_noise(noise), np.ravel(features)
         if indices.size and indices.dtype.kind not in "iu":
-            raise ValueError(f"features is {features!r}; it must hold integers from 0 to {self.n_features - 1}")
+            raise ValueError(f"features is {features!r}; it must contain integers from 0 to {self.n_features - 1}")
         features = indices.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
             raise IndexError(f"features must be from 0 to {self.n_features - 1}")
@@ -129,7 +129,7 @@ class NoisePath:
         return rows
 
     def _inverse_rows(self, features: NDArray[np.intp], p: float, x: float, left_out: float) -> Array:
-        """Return rows of A(p)⁻¹ (see the module), of shape (k, d). Columns of features that are always 0 are 0."""
+        """Return k rows of A(p)⁻¹ (see the module docstring). Columns of features that are always 0 are 0."""
         k = features.size
         shrink = 1.0 / (p * p * self._values + x)
         schur = p * p * self._sigma_rare + np.diag(x * np.diag(self._scatter)[self._rare] + self._ridge)
@@ -177,5 +177,5 @@ def _checked(scatter: object) -> Array:
         given = f"of shape {scatter.shape}" if hasattr(scatter, "shape") else f"a {type(scatter).__name__}"
         raise ValueError(f"the scatter is {given}; it must be a square matrix of d + 1 rows, such as Scatter.matrix")
     if not np.isfinite(matrix).all():
-        raise ValueError("the scatter contains NaN or infinity; check the rows that it was summed from")
+        raise ValueError("the scatter contains NaN or infinity; check the rows that it was computed from")
     return matrix

@@ -18,7 +18,7 @@ MOST_LAYERS = 8
 """Largest number of layers of a stack. The limit applies to fits, sliders, commands and model files."""
 
 LARGEST_NOISE = 0.99
-"""Largest noise level that the window offers, in steps of 0.01. A fit accepts every noise level below 1."""
+"""Largest noise level on the sliders of the program. A fit accepts every noise level below 1."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ FIT_ON = table_of(
 )
 
 SHARING = table_of(
-    Choice("none", "one row per pixel", "each feature has its own weights (eq. 8)"),
+    Choice("none", "one row of W per pixel", "each feature has its own weights (eq. 8)"),
     Choice(
         "convolution",
         "one kernel for all pixels",
@@ -124,7 +124,7 @@ class StackParameters:
     window: int = 9
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as JSON-compatible values, without `sharing` and `window` if these are defaults."""
+        """Return the parameters as JSON-compatible values. Omit `sharing` and `window` if they have their defaults."""
         added = {name for name in ("sharing", "window") if getattr(self, name) == getattr(StackParameters, name)}
         return {name: value for name, value in vars(self).items() if name not in added}
 

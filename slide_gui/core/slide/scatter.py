@@ -34,9 +34,9 @@ from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
 GROUP = 16
-"""Number of scatter matrices in one group of `ScatterSum`, and of group sums in the next larger group."""
+"""Number of scatter matrices in a group of `ScatterSum`, and number of group sums in the next larger group."""
 
-_STRIPS = 4  # number of groups of rows in which a symmetric product is computed
+_STRIPS = 4  # number of blocks of rows into which a symmetric product is split
 _SPARSE_PRODUCTS = 2_000_000  # number of products of stored values of a sparse matrix between two progress reports
 _TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to values near 1"
 
@@ -138,7 +138,7 @@ class Scatter:
         if not isinstance(other, Scatter):
             return NotImplemented
         if len(other.sums) != len(self.sums):
-            raise ValueError(f"a scatter of {len(self.sums)} features cannot be added to one of {len(other.sums)}")
+            raise ValueError(f"scatter matrices of {len(self.sums)} and {len(other.sums)} features cannot be added")
         return Scatter(self.inner + other.inner, self.sums + other.sums, self.n + other.n)
 
     def __sizeof__(self) -> int:
@@ -167,7 +167,7 @@ class ScatterSum:
     """Sum of scatter matrices in a fixed order: groups of 16 matrices are summed, then groups of 16 sums, and so on.
 
     Different processes can sum different groups, in any order; the total is still bit-identical. For each size of
-    group (16 matrices, 16 sums of 16 matrices, …) one sum is in memory.
+    group (16 matrices, 16 groups of 16 matrices, …), one sum is in memory.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class InputScatter:
 
 
 class ScatterAccumulator(ScatterSum):
-    """Sum of the scatter matrices of consecutive blocks of rows, each with few enough rows for float32 sums.
+    """Sum of the scatter matrices of consecutive blocks of rows. Each block is small enough for float32 sums.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ class ScatterPass:
         squashed = p.squash(np.append(values.astype(p.dtype), np.zeros(1, p.dtype))).astype(np.float64)
         constant = float(squashed[-1])
         other = _sparse_scatter(rows, squashed[:-1] - constant, weights, progress.part(0.5, 1.0))
-        if constant:  # `other` is the scatter matrix of T(x) − T(0); convert it to the scatter matrix of T(x)
+        if constant:  # `other` is the scatter matrix of T(x) − T(0); convert it to that of T(x)
             np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
             np.add(other.sums, other.n * constant, out=other.sums)
         yield other

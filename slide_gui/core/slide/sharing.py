@@ -128,7 +128,7 @@ def checked_shape(image_shape: Any, d: int) -> tuple[int, int, int]:
     if image_shape is None:
         side = round(d**0.5)
         if side * side != d:
-            raise ValueError(f"{d} features are not a square image; give image_shape for a convolution")
+            raise ValueError(f"{d} features do not form a square image; give image_shape for a convolution")
         return side, side, 1
     if not np.size(image_shape):
         raise ValueError("the features are not pixels, so a convolution cannot be fitted; use sharing 'none'")

@@ -28,7 +28,7 @@ from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
-# Number of d × d matrices that a fit needs in addition to the weights and scatter matrices of all layers.
+# Number of temporary d × d matrices of a fit, in addition to the weights and scatter matrices of all layers.
 _MATRICES = 4
 _PASS = 1.7  # duration of a later pass over the rows, relative to the first pass
 
@@ -60,7 +60,7 @@ class Stack:
     ----------
     parameters : StackParameters
     layers : tuple of Layer
-        The fitted layers. Until the fit is complete, there are fewer than ``parameters.depth``.
+        The fitted layers. Until the fit is complete, there are fewer than ``parameters.depth`` layers.
     n_features, n_samples : int
         Number of features d and of rows n in the training set.
     image_shape : tuple of int, or None
@@ -92,8 +92,8 @@ class Stack:
         """
         d = self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
-            shape = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
-            raise ValueError(f"X has {shape} features, but this stack was fitted on {d} features")
+            shape = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
+            raise ValueError(f"X has {shape}, but this stack was fitted on {d} features")
         if is_dask(rows):
             bare = replace(self, layers=tuple(replace(layer, scatter=None) for layer in self.layers))
             width, dtype = (len(self.layers) + 1) * d, self.parameters.dtype
@@ -153,10 +153,10 @@ def fit_stack(
         accepted; they are read at most once per layer.
     parameters : StackParameters
     scatter : InputScatter, optional
-        Result of `input_scatter` for the same rows. With it, the fit needs no first pass over the rows.
+        Result of `input_scatter` for the same rows. If it is given, the fit needs no first pass over the rows.
     out : ndarray of shape (n, (l + 1)·d), optional
         Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
-        fit computes most representations in any case. `Blocks` and Dask arrays do not support it.
+        fit computes most of the representations anyway. `Blocks` and Dask arrays do not support it.
     sample_weight : ndarray of shape (n,), optional
         Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ, where x̃ᵢ is row i with a
         constant 1 appended. Weights cannot be combined with `scatter`, `Blocks` or Dask arrays.
@@ -197,7 +197,8 @@ def fit_stack(
     )
     stack = Stack(parameters, (), d, n, image_shape)
     for k in range(parameters.depth):
-        passed = max(k - 1, 0) if values else k  # number of lower layers whose squashed output was summed in a pass
+        # Layer k + 1 needs the scatter matrix of T(hʲ), j = `passed`. If j > 0, a pass over the rows computes it.
+        passed = max(k - 1, 0) if values else k
         if passed:
             step = (1.0 - entry) / passes
             part = progress.part(entry + step * (passed - 1), entry + step * passed)
@@ -214,7 +215,7 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
-            del squashed  # frees memory for the next pass over the rows
+            del squashed  # the next pass over the rows needs the memory
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
@@ -225,12 +226,12 @@ def fit_stack(
 
 
 def _passes(parameters: StackParameters) -> int:
-    """Return the number of passes over the rows after the first pass, which computes the scatter of the input."""
+    """Return the number of passes over the rows after the first pass, which computes scatter matrices of the input."""
     return max(parameters.depth - (2 if parameters.fit_on == "values" else 1), 0)
 
 
 def entry_share(parameters: StackParameters) -> float:
-    """Return the fraction of a fit's duration at which the scatter matrices of the input are complete."""
+    """Return the fraction of a fit's duration that is needed for the scatter matrices of the input."""
     return 1.0 / (1.0 + _PASS * _passes(parameters))
 
 
@@ -267,10 +268,10 @@ def feature_array(
     (n, d), dtype = shape, np.dtype(parameters.dtype)
     wanted = n, (parameters.depth + 1) * d
     if out is None:
-        needs = f"a stack of depth {parameters.depth} on {n} rows of {d} features"
+        needs = f"transforming {n} rows of {d} features at depth {parameters.depth}"
         return empty(wanted, dtype, needs, "transform fewer rows at a time, or use fewer layers")
     if out.shape != wanted or out.dtype != dtype:
-        raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {wanted}")
+        raise ValueError(f"out is {out.dtype} of shape {out.shape}; it must be {dtype} of shape {wanted}")
     return out
 
 
@@ -314,7 +315,7 @@ _FEWEST_VARYING = 0.01
 
 
 def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
-    """Return a warning if the threshold makes nearly all features equal in all rows, or else an empty string.
+    """Return a warning if nearly all features are constant after thresholding, or else an empty string.
 
     The check uses at most 4 096 evenly spaced rows.
 
@@ -334,7 +335,7 @@ def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
     if left >= _FEWEST_VARYING * varying:
         return ""
     return (
-        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features differ "
+        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features vary "
         "between rows after thresholding, and the hidden layers are almost constant; scale the features so that the "
         "threshold is inside their range (to 0…1 for the threshold 0.5), or change the threshold"
     )
