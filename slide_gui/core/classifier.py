@@ -20,7 +20,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
     The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
-    is therefore possible. A pipeline of `SLIDE` and `MultiWidthSVC` on arrays needs different `groups` for each depth.
+    is therefore possible. A pipeline of `SLIDE` and `MultiWidthSVC` on arrays needs its own `groups` for each depth.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     .. math:: \hat{x_M} = S_{MO} (S_{OO} + r I)^{-1} x_O.
 
     The mean and the covariance S are estimated by EM (expectation maximisation). Each EM pass fills the missing cells,
-    updates the mean, and computes S from the filled rows and from the conditional covariance
-    S_MM − S_MO (S_OO + r I)⁻¹ S_OM of the missing cells. Rows with the same missing cells share one matrix inverse.
+    updates the mean, and computes S from the filled rows and from the conditional covariance S_MM − S_MO (S_OO + r I)⁻¹
+    S_OM of the missing cells. Rows with missing cells in the same columns share one matrix inverse.
 
     A linear denoiser uses the same covariance, but it has one matrix W for all corruptions. The imputer uses a separate
     matrix for each set of missing cells.

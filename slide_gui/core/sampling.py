@@ -63,8 +63,8 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     wanted = np.outer(shares, counts.sum(axis=0))
     missing, parts = wanted.copy(), np.empty(len(counts), np.intp)
     for group in np.random.default_rng(seed).permutation(len(counts)):
-        # The group goes to the part for which Σ missing² / wanted over all classes decreases most. `wanted` is the
-        # number of rows that each class should have in the part, and `missing` is the number not yet assigned.
+        # The group is assigned to the part for which Σ missing² / wanted over all classes decreases most. `wanted` is
+        # the number of rows that each class should have in the part, and `missing` is the number not yet assigned.
         part = int(np.argmax(((2.0 * missing - counts[group]) / wanted) @ counts[group]))
         missing[part] -= counts[group]
         parts[group] = part
@@ -88,7 +88,7 @@ def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
 def stratified_folds(codes: Indices, seed: int, n_folds: int = N_FOLDS) -> Indices:
     """Return the fold of each row. Each class is distributed evenly over the folds.
 
-    If a class has only one row, its fold is −1, because it is never held out.
+    A row that is the only one of its class is never held out. Its fold is −1.
     """
     rng = np.random.default_rng(seed)
     folds = np.full(len(codes), -1, dtype=np.intp)
@@ -116,8 +116,8 @@ def held_out_mask(
         True for rows that may be held out. If fewer than a fifth of the rows of a class may be held out, all of these
         are held out.
     row_groups : ndarray of int, shape (n,), optional
-        Group of each row. Complete groups with about a fifth of the rows are held out, except groups with a row that
-        may not be held out. If every class needs all of its groups for training, no row is held out.
+        Group of each row. Complete groups are held out, together about a fifth of the rows. Groups that contain a row
+        that may not be held out are excluded. If every class needs all of its groups for training, no row is held out.
 
     Raises
     ------
@@ -136,5 +136,5 @@ def held_out_mask(
         if len(members) > 1 and wanted:
             mask[rng.choice(free, wanted, replace=False)] = True
     if not mask.any():
-        raise ValueError("no row can be held out; a class needs at least two rows, one of which may be held out")
+        raise ValueError("no row can be held out; one class must have at least two rows, one of which may be held out")
     return mask

@@ -123,7 +123,7 @@ def test_that_a_value_that_is_not_finite_is_named_with_its_row_among_all_blocks(
     rows = images(n=3000)
     rows[row:, 5:] = bad
     for each in (make(rows), Blocks([rows[:100], make(rows[100:])])):
-        with pytest.raises(ValueError, match=f"row {row}, feature 5 is {bad}; fill it in, or leave"):
+        with pytest.raises(ValueError, match=f"row {row}, feature 5 is {bad}; replace the value, or leave"):
             fit_stack(each, StackParameters())
 
 

@@ -18,10 +18,10 @@ MOST_ROWS_PER_STEP = 4096
 class SdaParameters:
     """Parameters for pre-training and fine-tuning of stacked denoising autoencoders.
 
-    Learning rates are per row, as in Vincent et al. (2010), who change the weights after each row. A step subtracts the
-    rate times the gradient summed over the rows of a mini-batch. If the steps are small, the change of the weights in
-    an epoch therefore hardly depends on the batch size. The Deep Learning Tutorials multiply the rate r by the mean
-    gradient of m rows, which corresponds to the rate r/m of this class.
+    Learning rates are per row, as in Vincent et al. (2010), who change the weights after each row. A step subtracts
+    from the weights the rate times the gradient, summed over the rows of a mini-batch. If the steps are small, the
+    change of the weights in an epoch therefore hardly depends on the batch size. The Deep Learning Tutorials multiply
+    the rate r by the mean gradient of m rows, which corresponds to the rate r/m of this class.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoRetu
             "scale the features to values near 1"
         )
     place = f"row {row}, feature {column} is {value}"
-    raise ValueError(f"X contains NaN or infinity: {place}; fill it in, or leave the row out")
+    raise ValueError(f"X contains NaN or infinity: {place}; replace the value, or leave the row out")
 
 
 class SquashBuffer:

@@ -1,10 +1,10 @@
 """Rows that are read block by block, once for each layer, and are never all in memory: `Blocks` and Dask arrays.
 
-On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Each further
-task sums at most 16 matrices, until one matrix remains. Each matrix of d² numbers is sent to the worker that
-adds it. In each pass over the rows, the client sends the weights once and receives one matrix. Dask starts only a few
-reading tasks at a time, and completes one group of 16 matrices before it starts the next. A worker therefore holds only
-a few chunks and matrices in memory. Dask is imported only for Dask arrays.
+On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Each further task sums
+at most 16 matrices, until one matrix remains. Each matrix of d² numbers is sent to the worker that adds it. In each
+pass over the rows, the client sends the weights once and receives one matrix. Dask starts only a few reading tasks at a
+time, and completes one group of 16 matrices before it starts the next. A worker therefore holds only a few chunks and
+matrices in memory. Dask is imported only for Dask arrays.
 """
 
 import sys

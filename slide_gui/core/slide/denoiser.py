@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 RIDGE = 1e-5
-"""Value added to the diagonal of E[Q] (see `expected_q`), bias included; E[Q] is not divided by n (Algorithm 1)."""
+"""Default value added to every diagonal entry of E[Q] (see `expected_q`), which is not divided by n (Algorithm 1)."""
 
 LEAST_NOISE = 0.01
 """Lowest noise level at which `approximate_weights` is accurate."""

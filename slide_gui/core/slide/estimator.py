@@ -69,7 +69,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     errors_ : list of float
         Expected squared error per feature with which each layer reconstructs its input, averaged over the rows (with
         sample weights, as a weighted mean). For float32, rounding changes this error by about 1e-7 of the mean square
-        of the columns. The change is large if the mean of a column is much larger than its standard deviation.
+        of the columns. This change is large relative to the error if the mean of a column is much larger than its
+        standard deviation.
     stack_ : Stack
         The fitted layers and their parameters as an immutable object.
     n_features_in_ : int

@@ -48,7 +48,7 @@ SQUASHINGS = table_of(
     Squashing(
         "threshold",
         "threshold",
-        "T(a) = 1 if a > t, else 0, the paper’s choice (§4)",
+        "T(a) = 1 if a > t, else 0, as in the paper (§4)",
         lambda values, threshold: np.greater(values, threshold),
         uses_threshold=True,
         binary=True,

@@ -72,7 +72,7 @@ class Scatter:
     def of(
         cls, rows: Rows, parameters: StackParameters | None = None, *, start: int = 0, progress: Progress = NO_PROGRESS
     ) -> "Scatter":
-        """Return the scatter matrix of a block of input rows, before any layer. Layer 1 is fitted on this matrix.
+        """Return the scatter matrix of a block of input rows. Layer 1 is fitted on the sum of such matrices.
 
         Parameters
         ----------
