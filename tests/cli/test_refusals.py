@@ -80,7 +80,7 @@ USAGE = {
     "fit flowers.csv --folds 3 --fold 0 -o x.npz": "--fold is 0; folds are numbered from 1",
     "fit generated:rectangles --group a -o x.npz": "rectangles is a benchmark data set; leave out the options",
     "fit generated:rectangles --seed -1 -o x.npz": "--seed is -1; give an integer of 0 or more",
-    "sweep flowers.csv --widths 1,2 --depth 1,2 --store x.db": "2 widths do not fit depth 2; give 3 widths, and only",
+    "sweep flowers.csv --widths 1,2 --depth 1,2 --store x.db": "2 widths are given for a run of depth 2; give 3 widths",
     "train flowers.csv --folds 3 --held-out 0.2": "cannot be used together",
     "train flowers.csv --folds 3 --fold 4": "unrecognized arguments: --fold 4",
     "train flowers.csv --shape 3by4": "expected rows and columns",

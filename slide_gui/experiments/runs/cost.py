@@ -28,10 +28,10 @@ class RunKind:
     learns : bool
         True if the run learns kernel widths, which takes most of its time.
     evaluate : str
-        Rows that the run is evaluated on, as in `RunSpec`.
+        Set of rows that the run is evaluated on, "test" or "validation".
     typical : float
-        Duration in seconds, as estimated by `typical_seconds`. It is ignored when two objects are compared, because it
-        differs little if all other properties are equal.
+        Duration in seconds, as estimated by `typical_seconds`. Comparisons of two kinds ignore it, because it differs
+        little between runs whose other properties are equal.
     """
 
     data: str
@@ -44,7 +44,7 @@ class RunKind:
     typical: float = field(default=1.0, compare=False)
 
     def is_like(self, other: "RunKind") -> bool:
-        """Return True if both kinds have the same data and method, and either both learn widths or neither does."""
+        """Return True if both kinds have the same data and method, and if both or neither learn widths."""
         return (self.data, self.method, self.learns) == (other.data, other.method, other.learns)
 
     @classmethod
@@ -84,9 +84,11 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores, accurate to within a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
+"""Coefficients of the estimated durations, in seconds on two cores.
 
-- `_START`: time that every run takes, whatever the sizes of its data
+The estimates are accurate to within a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
+
+- `_START`: time that every run takes, independently of the size of its data
 - `_LEARNING`, `_TUNING`: time of learning widths and of tuning C on n rows of two classes, divided by n²
 - `_EVALUATING`: time of evaluating rows, for each row, support vector and column
 - `_FITTING`: time of fitting one layer to n rows of d columns, divided by d³ + d² n/12
@@ -96,22 +98,22 @@ _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0
 # 58 on Convex.
 _SUPPORT = 40.0
 _RETUNING = 0.5  # Time of tuning C with learned widths, as a fraction of the time with median widths.
-_TWO_FOLDS = 1.6  # Time of learning widths if two folds are held out in turn, relative to one held-out fold.
+_TWO_FOLDS = 1.6  # Time of learning widths with two held-out folds, divided by the time with one.
 _FIRST_STEPS = 0.4  # Learning widths takes at least this number of seconds, even with very few rows.
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds that each pair of classes after the first one adds to learning widths and to tuning C.
+"""Seconds by which each pair of classes, except the first pair, prolongs learning widths and tuning C.
 
-With 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths, tuning C takes
-at least `_ROW_TUNING` additional seconds per row and class.
+With 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths, all further
+pairs together prolong tuning C by at least `_ROW_TUNING` seconds per row and class.
 """
-# Seconds of training autoencoders, for each row, weight and epoch, without early stopping.
+# Seconds per row, weight and epoch for pre-training and for fine-tuning autoencoders. Early stopping is ignored.
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
-    """Estimate the duration of a run in seconds, for an ordinary computer with two cores.
+    """Roughly estimate the duration of a run, in seconds, on an ordinary computer with two cores.
 
-    The rough estimate does not depend on the computer in use.
+    The estimate does not take the speed of this computer into account.
     """
     return _START + sum(run_parts(spec, shape))
 
@@ -125,7 +127,7 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
-    """Return the typical seconds for fitting the representation, training the classifier and predicting rows.
+    """Estimate how many seconds it takes to fit the representation, to train the classifier and to predict rows.
 
     If the run averages the decision values of other runs (`RunSpec.members`), each duration is the sum over those runs.
     """
@@ -149,11 +151,11 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 
 
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
-    """Return the typical seconds for learning the kernel widths, tuning C and training the SVM."""
+    """Estimate how many seconds it takes in total to learn the kernel widths, to tune C and to train the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    # With more classes, the SVM of a pair of classes is trained on fewer rows.
+    # One SVM is trained for each pair of classes. With more classes, each pair has fewer rows.
     classes = math.sqrt(2 / n_classes)
-    # The terms with `_TUNING` and `_LEARNING` include the first pair of classes, so only the other pairs are counted.
+    # The first pair of classes is not counted, because the terms with `_TUNING` and `_LEARNING` include it.
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
@@ -166,20 +168,20 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
 
 
 class CostModel:
-    """A model of run durations, fitted to the measured seconds of each kind of run.
+    """A model that estimates the durations of runs from the measured durations of other runs.
 
-    The estimated duration of a run is its typical duration times a ratio of measured to typical seconds. The ratio is
-    taken from the most similar kind of run that was measured with the same method, preferably on the same data. If no
-    run with the method was measured, the ratio is the median ratio of runs with other methods. If possible, a run that
-    learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
+    The estimated duration of a run is its typical duration, multiplied by the ratio of measured to typical duration
+    of the most similar kind of run that was measured with the same method, preferably on the same data. If no run
+    with this method was measured, the factor is the median ratio of the runs with other methods. If possible, a run
+    that learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # Estimates in seconds are cached, because they are read often.
+        self._expected: dict[RunKind, float] = {}  # Estimated seconds are cached, because they are read often.
 
     def measured(self, kind: RunKind) -> bool:
-        """Return True if a run of a similar kind, as defined by `RunKind.is_like`, was measured."""
+        """Return True if the duration of a similar run, as defined by `RunKind.is_like`, was measured."""
         return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
@@ -207,19 +209,19 @@ class CostModel:
         return float(np.median([np.median(self._seconds[each]) / each.typical for each in used])) * kind.typical
 
     def total(self, runs: Iterable[RunKind]) -> float:
-        """Return the estimated seconds of several runs that are computed one after another."""
+        """Return the estimated total duration, in seconds, of runs that are computed one after another."""
         return sum(map(self.seconds, runs))
 
     def left(
         self, kinds: Mapping[RunKind, int], first: RunKind, fraction: float, spent: float, reported: float | None
     ) -> float:
-        """Return the estimated seconds until several runs are complete, one of which is being computed.
+        """Estimate how many seconds it takes to complete several runs, one of which is being computed.
 
         `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
-        current run has done `fraction` of its work in `spent` seconds. Its progress report estimates that it needs
-        another `reported` seconds, or None if there is no estimate. This estimate has more weight as `fraction` grows.
-        The estimates of similar runs are scaled by the ratio of actual to expected time of the current run, until a
-        similar run is measured. If no run at all was measured, the estimates of all runs are scaled.
+        current run has completed `fraction` of its work in `spent` seconds. It reports that it needs another `reported`
+        seconds, or None if it has no estimate. The weight of the reported seconds increases with `fraction`. Until a
+        run similar to the current one has been measured, the estimates of similar runs are multiplied by the ratio of
+        actual to expected duration of the current run. If no run at all has been measured, all estimates are.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -29,7 +29,7 @@ from slide_gui.progress import NO_PROGRESS, Listener, Progress, computing_time
 
 Indices = NDArray[np.intp]
 
-_MOST = 24  # Largest number of pre-trained networks in the cache, of fine-tuned networks, and of training logs.
+_MOST = 24  # Largest numbers of pre-trained networks, of fine-tuned networks and of training logs in the cache.
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class SdaFeatures:
     Attributes
     ----------
     sda : Sda
-        The autoencoders.
+        The stacked autoencoders.
     limits : (float, float)
         The input values that are scaled to 0 and to 1.
     seconds : tuple of float
@@ -55,7 +55,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` autoencoders. They are the same as if only they had been pre-trained."""
+        """Return the lowest `depth` autoencoders. Pre-training only `depth` autoencoders gives the same ones."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -66,7 +66,7 @@ class Tuned:
     Attributes
     ----------
     network : SdaNetwork
-        The network.
+        The autoencoders with a softmax layer on top.
     limits : (float, float)
         The input values that are scaled to 0 and to 1.
     seconds : float
@@ -80,7 +80,8 @@ class Tuned:
     def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         """Return the class of each row and the log-probabilities of all classes.
 
-        For two classes, the log-probability of the second class minus that of the first class is returned instead.
+        For two classes, only their difference is returned: the log-probability of the second class minus that of the
+        first class.
         """
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
@@ -89,10 +90,10 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """A representation that joins SLIDE's layers and, optionally, a projection of the input side by side.
+    """A representation with the columns of SLIDE's layers and, optionally, of a projection of the input.
 
-    The layers include the input h⁰, unless `omits_input` is True. The output of each layer is a block of columns,
-    and the projection is another block.
+    The layers include the input h⁰, unless `omits_input` is True. Each layer is a block of columns, and the
+    projection is another block.
     """
 
     stack: Stack
@@ -129,7 +130,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set. If possible, reuse the lowest cached layers.
+        """Return autoencoders pre-trained on the training set. If possible, they are taken from the cache.
 
         Parameters
         ----------
@@ -147,7 +148,10 @@ class Networks:
         return network
 
     def fine_tuned(self, features: SdaFeatures, data: RunData, progress: Progress) -> Tuned:
-        """Return autoencoders fine-tuned on the rows of a run. With validation rows, fine-tuning can stop early."""
+        """Return autoencoders fine-tuned on the training rows of a run.
+
+        If the run has validation rows, fine-tuning can stop early.
+        """
         key = replace(data.spec, evaluate="test", test_rows=None).hash
         if key in self._tuned:
             return self._tuned[key]
@@ -196,7 +200,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if the lowest layers of autoencoders with parameters `deeper` equal autoencoders with `wanted`."""
+    """Return True if autoencoders with the parameters `deeper` have the same lowest layers as those with `wanted`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -221,8 +225,8 @@ class Reuse:
     deepest : int
         Stacks are fitted to at least this depth. Runs with fewer layers use the first layers of such a stack.
     results : dict
-        Maps the hash of a run to its result. Other runs start from the widths of these runs, or average their decision
-        values.
+        Maps the hash of a run to its result. Other runs start from the widths in these results, or average the decision
+        values of their SVMs.
     networks : Networks
         Cache of trained autoencoders.
     logs : dict
@@ -259,9 +263,9 @@ class Reuse:
         return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if the duration of a call of `stack` differs from that of a separate fit of the requested stack.
+        """Return True if the method `stack` takes less or more time than fitting the requested stack separately.
 
-        The call takes less time if it reuses scatter matrices that another run computed. It takes more time if it fits
+        It takes less time if it reuses scatter matrices that another run computed. It takes more time if it fits
         more layers than requested.
         """
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
@@ -324,7 +328,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Fit the stack of a run. If it is fitted on the whole training set, the stack in `reuse` is used if possible."""
+    """Return the stack of a run. Stacks that are fitted on the whole training set are cached in `reuse`."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
@@ -343,12 +347,12 @@ def _project(data: RunData, progress: Progress) -> Transformer:
 
 
 def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
-    """Measure the seconds of feature generation: fit SLIDE, and compute the features of the training set.
+    """Measure how many seconds it takes to fit SLIDE and to compute the features of the training set.
 
     Parameters
     ----------
     spec : RunSpec
-        Spec of a run on SLIDE's features.
+        Spec of a run whose features are SLIDE's layers.
     """
     started = computing_time()
     shape = dataset.image_shape or ()
@@ -391,10 +395,11 @@ def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, pro
 
 
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return initial widths and C for a new SVM, given the SVM of the run whose widths are the starting point.
+    """Return the widths and C that the training of a new SVM starts from, given the SVM of an earlier run.
 
-    Each width is scaled by the ratio of the layer's median distances in the new and the earlier run. The layer's
-    typical contribution to the kernel's exponent then stays the same.
+    `medians` are the median squared distances of the layers in the new run. Each width is multiplied by the square root
+    of the ratio of new to earlier median. The typical contribution of a layer to the kernel's exponent then stays the
+    same.
     """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]

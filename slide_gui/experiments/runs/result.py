@@ -1,4 +1,4 @@
-"""Results of runs: frozen values that are stored as a JSON document and arrays."""
+"""Represent the results of runs, and convert them to and from a JSON document with arrays."""
 
 import io
 import zipfile
@@ -77,7 +77,7 @@ class Timings:
     Attributes
     ----------
     fit : float
-        Time for fitting the representation. The time that other runs spent on reused results is not included.
+        Time for fitting the representation, without the time that other runs spent on reused intermediate results.
     widths : float
         Time for learning the widths and comparing them with the median widths, or for the grid search for one width
         and C.
@@ -102,7 +102,7 @@ class Timings:
 
     @property
     def total(self) -> float:
-        """Total duration of the run in seconds. `features` is not added, because other fields include it."""
+        """Total duration of the run in seconds. `features` is not added, because it equals `fit` plus `transform`."""
         return self.fit + self.transform + self.widths + self.train + self.test
 
 
@@ -118,7 +118,7 @@ def describe_widths(chosen_by: str) -> str:
 def width_criterion(chosen_by: str) -> str:
     """Return the display name of a criterion for widths, given its key.
 
-    For `GUARD` (median widths replaced the learned widths) and unknown keys, the argument is returned.
+    Unknown keys are returned unchanged, and so is `GUARD`, which means that median widths replaced the learned widths.
     """
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
@@ -144,7 +144,7 @@ def describe_convergence(classifier: TrainedSvm) -> str:
     if classifier.chosen is not None:
         converged += [candidate.converged for candidate in classifier.chosen.candidates]
     if not all(converged):
-        parts.append(f"{converged.count(False)} of {len(converged)} candidates stopped before they converged")
+        parts.append(f"{converged.count(False)} of {len(converged)} fits of candidates did not converge")
     return ", ".join(parts)
 
 
@@ -157,7 +157,7 @@ class NetworkRecord:
     epochs : tuple of SdaEpoch
         Epochs of pre-training, followed by those of fine-tuning if the network was fine-tuned.
     best_epoch : int or None
-        Epoch of fine-tuning whose parameters are used.
+        Number of the epoch of fine-tuning whose weights the network has. None without fine-tuning.
     """
 
     epochs: tuple[SdaEpoch, ...]
@@ -185,11 +185,11 @@ class RunResult:
     confusion : ndarray of int, shape (k, k)
         ``confusion[i, j]`` rows of class i were predicted as class j.
     judged : ndarray of int, shape (n,)
-        Sorted indices of the evaluated rows. They refer to the test set or, for validation, to the training set.
+        Sorted indices of the evaluated rows in the test set or, if validation rows were evaluated, in the training set.
     misclassified : ndarray of int, shape (m,)
-        Sorted indices of the misclassified rows in the same set.
+        Sorted indices of the misclassified rows, in the same set as `judged`.
     predicted : ndarray of int, shape (m,)
-        Predicted class of each misclassified row, as an index of `labels`.
+        Predicted class of each misclassified row, as an index into `labels`.
     decisions : ndarray of shape (m, 1) or (m, c)
         Decision values of each misclassified row. For two classes, the decision value is the margin. Otherwise, there
         is one score for each of the c classes that occur in the training rows, where c ≤ k.
@@ -202,11 +202,11 @@ class RunResult:
     versions : tuple of (name, version)
         Versions of the program and of all libraries that affect the result. "numerics" is the `RESULTS_VERSION`.
     network : NetworkRecord or None
-        Training history of the autoencoders, None without autoencoders.
+        Training history of the autoencoders. None if the run has no autoencoders.
     validation_loss : float or None
         Mean hinge loss of an SVM on the validation rows whose class occurs in the training rows. With more than two
         classes, the margin is the score of the true class minus the highest other score. None for other classifiers,
-        if there are no such rows, or if it is not recorded.
+        if there are no such rows, or if the loss was not recorded.
     """
 
     spec: RunSpec
@@ -229,7 +229,7 @@ class RunResult:
 
     @property
     def best_epoch(self) -> int | None:
-        """Epoch of fine-tuning whose parameters are used. None without fine-tuning."""
+        """Number of the epoch of fine-tuning whose weights the network has. None without fine-tuning."""
         return None if self.network is None else self.network.best_epoch
 
     @property
@@ -239,7 +239,7 @@ class RunResult:
 
     @property
     def is_current(self) -> bool:
-        """True if this version of the program would compute the same result."""
+        """True if the result has the results version of this program, which would therefore compute the same result."""
         return is_current(self.numerics)
 
     @property
@@ -288,7 +288,7 @@ class RunResult:
 
     @property
     def widths(self) -> str:
-        """Description of how the widths were selected. Empty without a classifier, or if the selection is unknown."""
+        """Description of how the widths were selected. Empty if there is no SVM, or if the criterion is unknown."""
         if self.classifier is None or self.chosen_by or self.spec.svm.widths != "median":
             return describe_widths(self.chosen_by)
         return f"median widths{' times a factor selected by cross-validation' * bool(self.classifier.grid)}"

@@ -35,8 +35,8 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-# Number of rows in the first block and in the largest blocks of predictions. Each block is twice as large as the block
-# before it, until the largest size is reached.
+# Rows are predicted in blocks. These are the numbers of rows in the first block and in the largest blocks. Each block
+# is twice as large as the block before it, until the largest size is reached.
 _FIRST, _LARGEST = 500, 4000
 
 
@@ -51,7 +51,7 @@ class Predictions:
     truth, predicted : ndarray of int, shape (n,)
         True and predicted classes.
     decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-        Decision values.
+        Decision values of each row.
     """
 
     rows: NDArray[np.int64]
@@ -153,7 +153,7 @@ def predict_in_blocks(
 
 @dataclass(frozen=True)
 class Estimate:
-    """The error on the rows evaluated so far, which are a growing stratified subsample of all rows to evaluate.
+    """The error on the rows evaluated so far. They are a growing stratified subsample of all rows to evaluate.
 
     Attributes
     ----------
@@ -178,13 +178,13 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class RunProgress:
-    """The state of a run. The latest state contains the information of all earlier states of the run.
+    """The state of a run during its computation. It contains the information of all earlier states of the run.
 
     Attributes
     ----------
     phase : {"fit", "learn", "test", "validation", "train"}
-        The current phase. The phase "fit" fits the representation, and the phase "learn" learns widths and trains. The
-        other phases predict test, validation and training rows.
+        The current phase. In the phase "fit", the representation is fitted. In the phase "learn", kernel widths are
+        learned and the classifier is trained. In the other phases, test, validation and training rows are predicted.
     stack : Stack or None
         The layers fitted so far.
     history : tuple of WidthsStep
@@ -196,14 +196,14 @@ class RunProgress:
     stage : Stage or None
         Current stage within the phase. None if the phase is not divided into named stages.
     epochs : SdaHistory or None
-        Epochs of training the autoencoders so far.
+        Completed epochs of training the autoencoders.
     train, validation, test : Estimate or None
         Errors on the training, validation and test rows that have been evaluated so far.
     seconds_before : float
-        Seconds that an earlier, cancelled computation spent on completed steps of this run, which are reused.
+        Seconds that a cancelled computation of this run spent on the steps that are now reused.
     seconds_left : float or None
-        Expected seconds until the run is complete, estimated from the speed of the current phase and the typical times
-        of later phases.
+        Expected seconds until the run is complete, estimated from the speed of the current phase and the typical
+        durations of the later phases.
     """
 
     phase: str = "fit"
@@ -220,7 +220,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
-# Maps the type of the object in a progress report to the field of `RunProgress` that the object replaces or extends.
+# If a progress report contains an object of one of these types, it updates the field of `RunProgress` with this name.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
@@ -231,14 +231,14 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # When this fraction of a phase is complete, its measured and its typical time count equally.
+_TRUST = 0.2  # When this fraction of a phase is complete, its measured and typical durations have equal weights.
 
 
 def _pace(spent: float, typical: float) -> float:
-    """Return the expected ratio of actual to typical time of later phases.
+    """Return the expected ratio of actual to typical duration for the later phases of a run.
 
     `spent` and `typical` are the actual and the typical seconds of the earlier phases. The expected ratio is a weighted
-    geometric mean of 1 and the ratio of the earlier phases. It is 1 if the earlier phases took almost no time, for
+    geometric mean of 1 and the ratio ``spent / typical``. It is 1 if the earlier phases took almost no time, for
     example because another run had already fitted the representation.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
@@ -255,11 +255,11 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = computing_time()
         self.learned = self._sent = self.started
-        """`learned` is the time of the latest report on learning widths or on a grid search. `_sent` is the time of the
-        latest report that was sent."""
+        """`learned` is the time of the latest report on learning widths or on a grid search. `_sent` is the time at
+        which the state of the run was last reported."""
 
     def phase(self, name: str, typical: float) -> Progress:
-        """Return a receiver of progress reports for the next phase, which typically takes `typical` seconds."""
+        """Return a receiver for the progress reports of the next phase, whose typical duration is `typical` seconds."""
         before, self._left = self._left, max(self._left - typical, 0.0)
         part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
         now, done, later = computing_time(), self._total - before, self._left
@@ -276,7 +276,7 @@ class ProgressCollector:
         return Listener(report)
 
     def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
-        """Update the state of the run with the object in a progress report (its payload).
+        """Update the state of the run with the payload of a progress report.
 
         Return the state if it has changed, or if `REFRESH` seconds have passed since the last report. Otherwise, return
         None.
@@ -310,7 +310,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     dataset : Dataset
         The labelled data set with the spec's fingerprint, or the same rows with another test set held out.
     progress : Progress
-        Receives a `RunProgress` at every change.
+        Receives a `RunProgress` whenever the state of the run changes.
     reuse : Reuse, optional
         Intermediate results of runs on the same data, which save time. The result is bit for bit the same with and
         without them. If the run starts from the widths of another run (`RunSpec.neighbour`) and `reuse` does not
@@ -335,7 +335,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         return _mean_of_members(data, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
-            estimator.make(name, spec.seed)  # An unusable estimator is reported before the computation starts.
+            estimator.make(name, spec.seed)  # This reports an unusable estimator before the computation starts.
     logged_seconds = reuse.log_of(spec.hash).rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))
@@ -422,14 +422,14 @@ def _result_of(
     )
 
 
-# Fraction of the progress range that is used for training the averaged runs. The rest is for evaluating the mean.
+# Fraction of the total progress that training the averaged runs accounts for. Evaluating their mean is the rest.
 _TRAINING = 0.9
 
 
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
     """Evaluate the mean of the decision values of several other runs (`RunSpec.members`).
 
-    If the result of one of these runs is in `reuse`, the run is not trained again.
+    Runs whose results are in `reuse` are not trained again.
     """
     members, dataset = data.spec.members, data.dataset
     predictors, timings = [], []
@@ -483,14 +483,14 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
     """Return the spec of a fast run, which uses the widths and C of a similar run, or median widths and C = 10.
 
-    With this spec, the function `run` trains a single SVM. It reports the test error on a growing stratified subsample.
+    With this spec, the function `run` trains only one SVM. It reports the test error on a growing stratified subsample.
 
     Parameters
     ----------
     spec : RunSpec
         Spec with the requested representation.
     near : RunResult, optional
-        Result of the most similar stored run. Its widths and C are used if it has the same groups of columns.
+        Result of the most similar stored run. Its widths and C are used if it has the same groups of columns as `spec`.
     """
     widths: str | tuple[float, ...] = "median"
     C = 10.0
@@ -501,7 +501,7 @@ def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
 
 @dataclass(frozen=True, eq=False)
 class Restored:
-    """The fitted representation and the SVM of a result, with the rows that the SVM was trained on.
+    """The fitted representation and the SVM of a result, with the training rows of the SVM.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Specifications of runs and sweeps, as frozen dataclasses. Runs with equal hashes have equal results."""
+"""Specify runs and sweeps by frozen dataclasses. Runs with equal hashes have equal results."""
 
 import hashlib
 import json
@@ -57,7 +57,7 @@ class Method(Choice):
 
     @property
     def plain(self) -> bool:
-        """True if the method is an SVM on the input and all layers of SLIDE, if it has any."""
+        """True if the method is an SVM on the input alone, or on the input and all layers of SLIDE."""
         return not (self.network or self.projection or self.takes_parts or self.omits_input or self.averages)
 
     @property
@@ -72,7 +72,7 @@ METHODS = table_of(
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers with median widths times one factor, which is selected together with C",
+        "an SVM on SLIDE’s layers with widths that are median widths times a factor selected together with C",
         stacked=True,
     ),
     Method("pca-svm", "PCA-SVM", "an SVM on principal components that keep a fraction of the variance", projection=PCA),
@@ -107,7 +107,7 @@ METHODS = table_of(
     Method(
         "slide-white-svm",
         "SLIDE + White",
-        "an SVM on SLIDE’s layers and on whitened principal components, with one learned width for each",
+        "an SVM with one learned width for each of SLIDE’s layers and one for whitened principal components",
         stacked=True,
         learns=True,
         projection=WHITENED_PCA,
@@ -115,7 +115,7 @@ METHODS = table_of(
     Method(
         "slide-svm-without-input",
         "SLIDE-SVM without h⁰",
-        "SLIDE-SVM on h¹ and the layers above, without the input",
+        "SLIDE-SVM on h¹ and the layers above it, without the input h⁰",
         stacked=True,
         learns=True,
         omits_input=True,
@@ -141,12 +141,12 @@ EVALUATE = table_of(
 
 FIT_ROWS = table_of(
     Choice("training", "fitted on all training rows", "fit the representation on the whole training set"),
-    Choice("split", "fitted on the split", "fit the representation on the split, without its validation rows"),
+    Choice("split", "fitted on the training rows of the split", "fit the representation on the split’s training rows"),
     Choice("labelled", "fitted on the labelled rows only", "fit the representation on the labelled rows only"),
 )
 
 CHOOSE = table_of(
-    Choice("none", "nothing", "select nothing"),
+    Choice("none", "nothing", "select neither noise nor depth"),
     Choice("each", "for each split", "select noise and depth for each split and seed by its own validation error"),
     Choice("pooled", "once for all splits", "select noise and depth once, by the mean validation error of all splits"),
 )
@@ -167,8 +167,9 @@ class RunSpec:
     stack : StackParameters
         Parameters of SLIDE. Methods without SLIDE ignore them.
     svm : SvmParameters
-        Parameters of the SVM. Its `groups`, `seed` and `near` are replaced by values that follow from the run. Methods
-        that do not learn widths select the widths by a grid search, and C as well unless it is given.
+        Parameters of the SVM. Its `groups`, `seed` and `near` are replaced by values derived from other fields of the
+        run. Methods that do not learn widths select them by a grid search. This search also selects C unless C is
+        given.
     split : int
         Number of the split of the training set, as in `split_rows`.
     seed : int
@@ -186,9 +187,9 @@ class RunSpec:
         Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
         directions (randproj-svm).
     sda : SdaParameters or None
-        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The run replaces their seed by its own.
-        Fine-tuning (sda) stops early, depending on the error on the split's validation rows. If the whole training set
-        is used, fine-tuning completes all epochs.
+        Parameters of the autoencoders (sda-svm, sda). None means the defaults. Their seed is replaced by the seed of
+        the run. Fine-tuning (sda) can stop early, depending on the error on the split's validation rows. If the whole
+        training set is used, fine-tuning completes all epochs.
     transformer, classifier : Estimator or None
         Replacements for SLIDE and for the SVM in the method "custom".
     labels : int or None
@@ -200,8 +201,8 @@ class RunSpec:
     held_out : HeldOut or None
         Rule by which the test set was held out, as in `Dataset.held_out`. The fingerprint also depends on this rule.
     members : tuple of RunSpec
-        Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. The run
-        takes its noise and depth from the first member.
+        Two to ten runs of SVMs on the same rows, whose decision values the method "mean-margin" averages. Noise and
+        depth of the averaging run are those of the first member.
     """
 
     fingerprint: str
@@ -261,7 +262,7 @@ class RunSpec:
         check_choice("fit_rows", self.fit_rows, FIT_ROWS)
         numbers = self._checked_numbers()
         if self.training == "whole" and self.evaluate == "validation":
-            raise ValueError("training on all training rows leaves no validation rows; train on the split (--on-split)")
+            raise ValueError("training on all rows leaves no validation rows; train on 80 % of them (--on-split)")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
         # If both specs are equal, `checked` returns this object, because its hash may be cached. The comparison
@@ -300,7 +301,7 @@ class RunSpec:
 
     def _normal_mean(self, numbers: dict[str, Any]) -> "RunSpec":
         if not 2 <= len(self.members) <= _MOST_MEMBERS:
-            raise ValueError(f"mean-margin averages 2 to {_MOST_MEMBERS} runs, got {len(self.members)}")
+            raise ValueError(f"method mean-margin averages 2 to {_MOST_MEMBERS} runs, got {len(self.members)}")
         for part in (self.stack, self.svm, self.sda or SdaParameters()):
             part.checked()
         members = tuple(each.checked() for each in self.members)
@@ -314,7 +315,7 @@ class RunSpec:
                 raise ValueError(f"cannot average {METHODS[each.method].text}, which is not a single SVM; leave it out")
             for name in _ROWS:
                 if getattr(each, name) != getattr(normal, name):
-                    raise ValueError(f"{name} differs between the averaged runs; all runs must use the same rows")
+                    raise ValueError(f"{name} differs between the averaged runs; average runs with the same {name}")
         return normal
 
     def drawn(self, split: int, seed: int, **data: Any) -> "RunSpec":
@@ -334,7 +335,7 @@ class RunSpec:
         if seed != spec.seed:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
         members = tuple(each.drawn(split, seed, **data) for each in spec.members)
-        drawn = object.__new__(RunSpec)  # `replace` takes twice as long, and an evaluation draws 28 000 runs
+        drawn = object.__new__(RunSpec)  # `replace` takes twice as long, and an evaluation needs 28 000 specs
         vars(drawn).update((name, getattr(spec, name)) for name in _DEFAULTS)
         vars(drawn).update(data, split=split, seed=seed, svm=svm, sda=sda, neighbour=None, members=members)
         vars(drawn)["_normal"] = None
@@ -354,7 +355,7 @@ class RunSpec:
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Names of the groups of columns that have one kernel width each: h⁰, h¹, … and "white" for a projection."""
+        """Names of the groups of columns that have separate kernel widths: h⁰, h¹, …, and "white" for a projection."""
         method = METHODS[self.method]
         names = [layer_name(k) for k in range(method.omits_input, self.layers + 1)]
         return tuple([*names, "white"] if method.regroups and method.projection else names)
@@ -369,19 +370,20 @@ class RunSpec:
         return numbers
 
     def _check_parts(self, method: Method) -> None:
-        """Raise ValueError if an estimator, or runs to average, are given and the method cannot use them.
+        """Raise ValueError if estimators or runs to average are given, but the method cannot use them.
 
-        The error is also raised if an estimator, or the number of labels that `fit_rows` needs, is missing.
+        The error is also raised if the method needs an estimator that is not given, or if `fit_rows` needs the number
+        of labels and it is not given.
         """
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
             raise ValueError(f"method {method.key} needs a transformer or a classifier; give one or both")
         if not method.takes_parts and not none:
-            raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom for them")
+            raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom instead")
         if self.members and not method.averages:
             raise ValueError(f"method {method.key} does not average runs; use method mean-margin to average them")
         if self.fit_rows == "labelled" and self.labels is None:
-            raise ValueError("fit_rows is 'labelled', but all rows are labelled; give the number of labels")
+            raise ValueError("fit_rows is 'labelled', but labels is None; give the number of labels")
 
     @cached_property
     def hash(self) -> str:
@@ -425,7 +427,7 @@ def describe_choice(spec: RunSpec) -> str:
     """Describe the parameters of the representation and classifier. The text is empty if there are none."""
     parts = []
     if spec.stacked:
-        first = f"{len(spec.members)} members, the first with " if spec.members else ""
+        first = f"{len(spec.members)} averaged runs, the first with " if spec.members else ""
         parts.append(f"{first}noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
         for name in ("ridge", "threshold", "squashing", "fit_on"):
             value = getattr(spec.stack, name)
@@ -463,9 +465,9 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
-_LARGEST = 10**18  # Largest number of a seed or split. The table of runs stores 64-bit integers.
+_LARGEST = 10**18  # Largest seed or number of a split. The table of runs stores 64-bit integers.
 
-# Fields that must be equal in a run that averages other runs and in all of these runs.
+# Fields that must have the same values in a run that averages other runs and in all averaged runs.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # Name of the field fit_rows in JSON documents.
 
@@ -514,7 +516,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
         if not (step > 0 and 1 <= count <= _MOST):
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
-        expected = "FROM:TO:STEP, both ends included, or values separated by commas"
+        expected = "FROM:TO:STEP (both ends included) or values separated by commas"
         raise ValueError(f"noise {text!r}: expected {expected}") from None
     # The values are rounded, so that the range 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
     return tuple(round(first + i * step, 12) for i in range(count))
@@ -529,7 +531,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
         If the text has neither form.
     """
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
-        raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values separated by commas")
+        raise ValueError(f"depth {text!r}: expected FROM:TO (both ends included) or values separated by commas")
     if ":" not in text:
         return tuple(int(part) for part in text.split(","))
     first, last = (int(part) for part in text.split(":"))
@@ -567,7 +569,7 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 
 
 def document_hash(document: dict[str, Any], version: int | str) -> str:
-    """Return the SHA-256 (hex) of a checked spec, given as a JSON object, together with a results version.
+    """Return the SHA-256 (hex) of a checked spec and a results version. The spec is given as a JSON object.
 
     The hash is computed from the JSON object itself. It therefore stays the same if a later version adds or drops
     fields. Specs of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own
@@ -596,7 +598,7 @@ class SweepPoint:
 
     @property
     def fold(self) -> int | None:
-        """Index, from 0, of the fold of the data that is the test set. None if the data are not divided into folds."""
+        """Index, from 0, of the fold that is the test set. None if the data are not divided into folds."""
         held_out = self.spec.held_out
         return held_out.fold if held_out is not None and held_out.folds else None
 
@@ -615,7 +617,7 @@ class SweepSpec:
     Attributes
     ----------
     base : RunSpec
-        Spec with the values that all runs have in common: all except noise, depth, split, seed and `neighbour`.
+        Spec with the values that all runs have in common. Its noise, depth, split, seed and `neighbour` are not used.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int
@@ -625,9 +627,9 @@ class SweepSpec:
         depth. Runs at the first noise level, and at every `LONGEST_CHAIN`-th level after it, do not start from another
         run.
     choose : {"none", "each", "pooled"}
-        Selection of noise and depth by validation error, after all points are computed. Nothing is selected, one point
-        is selected for each split and seed, or one point is selected for all splits. The selected points are trained
-        again on the whole training set and tested.
+        How noise and depth are selected by validation error after all points are computed. "none" selects nothing,
+        "each" selects one point for each split and seed, and "pooled" selects one point for all splits. The selected
+        points are trained again on the whole training set and tested.
     """
 
     base: RunSpec
@@ -644,18 +646,18 @@ class SweepSpec:
         Raises
         ------
         ValueError
-            If an axis is empty, a point is out of range, or there are no validation rows for the selection.
+            If a field has no values or a value out of range, or if the selection lacks validation rows.
         """
         return self._points
 
     @cached_property
     def _points(self) -> tuple[SweepPoint, ...]:
         if check_choice("choose", self.choose, CHOOSE).key != "none" and self.base.training != "split":
-            raise ValueError("the selection needs validation rows; train on the split")
+            raise ValueError("selecting noise and depth needs validation rows; set training to 'split'")
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
             if not isinstance(axis, (tuple, list)) or not axis:
-                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one value")
+                raise ValueError(f"{name} is {axis!r}; give a sequence of at least one value")
         noises = sorted({check_noise(noise) for noise in self.noises})
         depths, splits, seeds = (
             sorted({check_integer(name, number, 0) for number in axis})
@@ -672,7 +674,7 @@ class SweepSpec:
                         stack = replace(self.base.stack, noise=noise, depth=depth)
                         spec = replace(self.base, stack=stack, split=split, seed=seed, neighbour=near).checked()
                         if not isinstance(spec.svm.widths, str) and len(spec.svm.widths) != spec.svm.groups:
-                            problem = f"{len(spec.svm.widths)} widths do not fit depth {depth}"
+                            problem = f"{len(spec.svm.widths)} widths are given for a run of depth {depth}"
                             raise ValueError(f"{problem}; give {spec.svm.groups} widths, and only one depth")
                         before[depth] = spec
                         # The points of methods without layers have noise 0 and depth 0.
@@ -681,7 +683,7 @@ class SweepSpec:
 
 
 def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
-    """Return the spec for each fold if the data are divided into folds, otherwise the spec itself.
+    """Return one spec for each fold if the data are divided into folds, otherwise only the given spec.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ MOST_VALIDATION = 10_000
 def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:
     """Return the training and the validation rows of one split, each sorted.
 
-    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 are those of another one, and so on.
+    Splits 0 to 4 are the folds of one five-fold cross-validation, splits 5 to 9 the folds of another, and so on.
     The validation rows are all rows of one fold, or 10 000 of them if the fold is larger.
 
     Parameters
@@ -78,8 +78,8 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     split, seed : int
         Number of the split, and seed of the random draw.
     groups : ndarray of int, shape (n,), optional
-        Group of each row. Groups are never divided, so the folds are only about equally large. With fewer than five
-        groups, there are fewer folds.
+        Group of each row. Groups are never divided, so the sizes of the folds are only approximately equal. With fewer
+        than five groups, there are fewer folds.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        # Folds can be empty if every group contains a single class. The folds are numbered again without empty folds.
+        # Folds can be empty if every group contains a single class. Only the other folds are numbered.
         folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
@@ -105,12 +105,12 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     if not len(held_out):
         raise ValueError("no row can be held out, because no class has two training rows; add rows")
     if len(held_out) == len(codes):
-        raise ValueError("the training rows have too few groups to be split; leave out the groups")
+        raise ValueError("the training rows have too few groups to be split; do not group the rows")
     return np.setdiff1d(np.arange(len(codes)), held_out, assume_unique=True), held_out
 
 
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
-    """Return the given splits without those that repeat an earlier split.
+    """Return the given splits, except those that repeat an earlier split.
 
     A split repeats another one if both have the same validation rows for every seed. This can occur if the data have
     few groups.
@@ -133,8 +133,8 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 def stratified_order(codes: Indices, seed: int) -> Indices:
     """Return all row indices in random order.
 
-    For every m, the class proportions among the first m rows are about those of all rows. With two classes, the number
-    of rows of each class differs from the exactly proportional number by at most one.
+    For every m, the first m rows have approximately the same class proportions as all rows. With two classes, the
+    number of rows of each class differs from the exactly proportional number by at most one.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
@@ -152,8 +152,8 @@ def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
 def can_hold_out(dataset: Dataset) -> bool:
     """Return True if rows can be held out as a test set.
 
-    This is possible if the data have no test set of their own, at least two classes, and a class with two rows. If rows
-    are already held out, labels are sufficient.
+    This is possible if the data have no test set of their own, at least two classes, and a class with two rows. Data
+    whose test set consists of held-out rows only need labels.
     """
     if dataset.held_out is not None:
         return dataset.train_labels is not None
@@ -169,7 +169,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
     Raises
     ------
     DataError
-        If the cells are missing in too many different patterns.
+        If the rows have too many different patterns of missing cells.
     """
     if dataset.missing is None:
         return dataset
@@ -210,8 +210,8 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     In both sets, the number of rows of each class is proportional to the size of the class, up to rounding. If a
     fraction is held out, every class keeps at least one training row. Rows without labels are treated as one class. If
     the data have groups, each group is held out as a whole or not at all. In this case, the class proportions are only
-    approximate, and a class can lack training rows. If each feature of a table is scaled to 0 … 1, it is scaled again
-    by the range of the training rows.
+    approximate, and a class can lack training rows. If the features of a table are scaled to 0 … 1, they are scaled
+    again, by their ranges in the training rows.
 
     Parameters
     ----------
@@ -221,8 +221,8 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     Raises
     ------
     DataError
-        If the data have their own test set, or too few rows. Also if a held-out value exceeds the range of float32 when
-        scaled.
+        If the data have their own test set or too few rows, or if a scaled value of a held-out row exceeds the range of
+        float32.
     ValueError
         If `held_out` is out of range.
     """
@@ -272,16 +272,16 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
 def _scaled_by(
     training: Indices | slice, dataset: Dataset, rows: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-    """Return all rows, scaled by the ranges of the training rows if the data are a scaled table, and the scaling."""
+    """Return all rows and their scaling. Rows of a scaled table are scaled by the ranges of its training rows."""
     if dataset.unscaled is None:
         return rows, dataset.scaling
-    from slide_gui.data.assemble import rescaled  # imported here, because the window does not need it at its start
+    from slide_gui.data.assemble import rescaled  # imported here, because the window does not need it to start
 
     return rescaled(dataset, training)
 
 
 def undivided(dataset: Dataset) -> Dataset:
-    """Return all held-out rows to their original positions in the training set. Other data stay unchanged."""
+    """Move all held-out rows back to their original positions in the training set, if there are any."""
     if dataset.held_out is None or dataset.order is None:
         return dataset
     order = dataset.order
@@ -315,9 +315,9 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the data divided into training and test set as a run requires, or unchanged if the run uses other data.
+    """Divide the data into training and test set as a run requires. If the run uses other data, return them unchanged.
 
-    `fingerprint` and `held_out` are those of the spec of the run.
+    `fingerprint` and `held_out` are fields of the spec of the run.
     """
     if dataset.fingerprint == fingerprint:
         return dataset
@@ -386,14 +386,14 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # All other classes can be in held-out groups.
+    if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes can be held out.
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
     if spec.fit_rows == "split":  # In a checked spec, `training` is then also "split".
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
     if spec.labels > len(rows):
-        raise DataError(f"there are {len(rows)} training rows, fewer than the {spec.labels} requested labels", place)
+        raise DataError(f"there are {len(rows)} training rows for {spec.labels} labels; request fewer labels", place)
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
@@ -412,9 +412,10 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Select the held-out rows and return their sorted indices. They come first in the order of `stratified_order`.
+    """Select the held-out rows and return their sorted indices.
 
-    The last row of each class in this order is never held out, so that each class keeps a training row.
+    They are the first rows in the order of `stratified_order`. The last row of each class in this order is never held
+    out, so that each class keeps a training row.
     """
     order = stratified_order(codes, held_out.seed)
     last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
@@ -422,14 +423,14 @@ def _share(codes: Indices, held_out: HeldOut) -> Indices:
 
 
 def _fold(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the sorted indices of the rows of a fold. Each class is shuffled and dealt to the folds in turn."""
+    """Return the sorted indices of the rows of a fold. Shuffled rows of each class are dealt to the folds in turn."""
     rng = np.random.default_rng(held_out.seed)
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
     return np.sort(order[held_out.fold :: held_out.folds])
 
 
 def subset(dataset: Dataset, n_train: int | None, n_test: int | None) -> Dataset:
-    """Draw a stratified subsample of a data set. If it has no more rows than requested, return the data set itself.
+    """Draw a stratified subsample of a data set. If all rows are requested, return the data set itself.
 
     Parameters
     ----------
