@@ -1,1 +1,1 @@
-"""The evaluation of classifiers as in the paper: its protocol, its runs and its tables."""
+"""The evaluation of classifiers as in the paper: its protocol, runs and result tables."""

@@ -1,4 +1,4 @@
-"""The data sets of the evaluation: those of the catalogue, and variants that the protocol defines."""
+"""The data sets of the evaluation: those in the catalogue, and their variants that the protocol defines."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +16,7 @@ from slide_gui.resources import toml_resource
 
 @lru_cache(maxsize=64)
 def data_entry(key: str) -> Entry:
-    """Return the description of a data set: its entry in the catalogue, or a variant that the protocol defines.
+    """Return the description of a data set of the catalogue, or of a variant that the protocol defines.
 
     Raises
     ------
@@ -59,8 +59,8 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     if files:
         source = DataSource(paths=tuple(map(str, files)))
     dataset = source.load(progress=progress)
-    # A variant that has neither a seed nor files uses only the training set of a benchmark. A part of this training set
-    # is held out as the test set of the variant.
+    # A variant that has neither a seed nor files uses only the training rows of a data set of the catalogue. Some of
+    # these rows are held out as the test set of the variant.
     if seed is None and not files:
         dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))
     return replace(dataset, name=derived["title"], key="")

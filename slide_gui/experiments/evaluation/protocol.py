@@ -1,4 +1,4 @@
-"""The evaluation of the paper as a plan of runs, and the published errors. Both are read from files in `resources/`."""
+"""The protocol of the evaluation, and the published errors and times. All are read from files in `resources/`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -71,16 +71,16 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the paper's conclusions about the error against noise and depth, after the key of the data set.
+    """Return the key of a data set, and the paper's conclusions about how the error on it depends on noise and depth.
 
-    The conclusions are statements from the paper's text, because the paper shows the curves without their values.
+    The conclusions are statements from the paper's text, because the values of the error curves are not published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
 
 
 EXTENTS = ("full", "quick")
-"""Names of the two versions of the evaluation: the full one, and a small one that is quick to compute."""
+"""Names of the two versions of the evaluation: the full version, and a small version that is quick to compute."""
 
 _OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
@@ -110,8 +110,8 @@ class SelectedCandidate:
     final : SweepPoint
         The run that evaluates the candidate on the test set.
     validation_error : float or None
-        Error of the candidate on all validation rows. None if no validation rows were needed (`CellPlan.selects` is
-        False), or if the decision values of several candidates are averaged.
+        Error of the candidate on the validation rows of the split. None if the selection needs no validation rows
+        (`CellPlan.selects` is False), or if the decision values of several candidates are averaged.
     """
 
     final: SweepPoint
@@ -131,7 +131,7 @@ class CellPlan:
     n_splits : int
         Number of splits of the training set.
     axes : tuple of (name, values)
-        Parameters to select on validation rows, with their candidate values.
+        Names of the parameters to select on validation rows, each with its candidate values.
     draws : int
         Number of validation sets on which the candidates of a split are compared. Five validation sets are the folds of
         one complete five-fold cross-validation.
@@ -140,12 +140,12 @@ class CellPlan:
     starts : int
         Number of starting points for learning the widths.
     widths : {"learn", "median"}
-        Selection of the kernel widths by methods that can learn them. With "median", these methods use median widths
+        Choice of the kernel widths, for methods that can learn them. With "median", the widths are median distances
         times one cross-validated factor.
     C : float or None
         Penalty of the SVM. None means that it is selected by cross-validation.
     labels : int or None
-        Number of labelled rows that a candidate is trained on. None means all.
+        Number of labelled rows that a candidate is trained on. None means all rows.
     retune_rows : int or None
         Number of rows on which σ and C of the selected candidate are tuned again after the grid search. None means
         that they are not tuned again.
@@ -189,16 +189,16 @@ class CellPlan:
 
     @property
     def _first_candidates(self) -> tuple[RunSpec, ...]:
-        # Data sets with equal plans share one entry of the cache.
+        # Cells that differ only in data set and number of splits share one entry of the cache.
         return _first_candidates(replace(self, data="", n_splits=0))
 
     @property
     def selects(self) -> bool:
-        """True if validation rows are needed to select a candidate or the number of fine-tuning epochs."""
+        """True if validation rows are needed to select a candidate, or to select the number of fine-tuning epochs."""
         return self.n_candidates > 1 or self.kind.fine_tunes
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the runs of all candidates of a split: all on the first validation set, then all on the second, etc.
+        """Return the runs of all candidates of a split, sorted by validation set: first all runs on set 0, and so on.
 
         All runs have the seed of the split. The test run of the selected candidate also has this seed.
 
@@ -226,9 +226,9 @@ class CellPlan:
 
         All returned candidates are evaluated on the same validation set.
 
-        A candidate with clearly more errors than the best one so far is not evaluated on further validation sets. The
-        difference between the two numbers of errors must exceed twice the square root of their sum. This limit is about
-        two standard errors. The best `averaged` candidates are always evaluated further.
+        A candidate that has clearly more errors than the best one so far is excluded from further validation sets: the
+        difference of the two numbers of errors exceeds twice the square root of the sum of both numbers. This limit is
+        about two standard errors. The best `averaged` candidates are never excluded.
 
         Parameters
         ----------
@@ -281,11 +281,11 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=256)  # The protocol has fewer cells than this number of cache entries.
+@lru_cache(maxsize=256)  # The cache has more entries than the protocol has cells.
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
     """Return one candidate run for each combination of the parameter values in `CellPlan.axes`.
 
-    The runs have no data yet. They use validation set 0 and seed 0. If several combinations give the same run, this run
+    The runs have no data yet. They use validation set 0 and seed 0. If several combinations give the same run, the run
     is returned once. The result is cached, because checking the candidates again for each validation set would be slow.
     """
     kind, axes = cell.kind, dict(cell.axes)
@@ -323,7 +323,7 @@ def plan(
     Parameters
     ----------
     extent : {"full", "quick"}
-        Version of the evaluation: the full one, or the small one.
+        Version of the evaluation: full or small.
     data, methods : sequence of str
         Keys of the data sets and of the methods to include. Empty means all.
     splits : int, optional
@@ -344,7 +344,7 @@ def plan(
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        # If the entry is a string, it is the key of another data set, whose plan is used.
+        # If `table` is a string, it is the key of another data set, whose plan is used.
         table = document[extent][table] if isinstance(table, str) else table
         for method in document["methods"]:
             if (not data or key in data) and (not methods or method in methods) and method in table:
@@ -363,7 +363,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    # If the entry is a string, it is the key of another row, whose candidate values are used.
+    # If `axes` is a string, it is the key of another row, whose candidate values are used.
     axes = table[axes] if isinstance(axes, str) else axes
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind

@@ -1,8 +1,8 @@
 """Store results of the evaluation in a folder of text files, so that another computer can continue the evaluation.
 
-Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, except those
-with default values. The name of the data and the error of each row are written only for runs on test rows. The hash of
-a run depends on its data, so runs on other data are never used.
+Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, without the
+columns that have default values. The name of the data and the error of each row are written only for runs on test rows.
+The hash of a run depends on its data, so a result is never used for other data.
 """
 
 import json
@@ -34,12 +34,12 @@ class RecordFolder:
     rows : dict of str to StoredRun
         Maps the hash of each run of this results version to the run.
     n_damaged : int
-        Number of unreadable lines, such as an incomplete last line of a process that was killed.
+        Number of unreadable lines, for example the incomplete last line that a killed process has written.
 
     Raises
     ------
     DataError
-        If the folder contains an entry with the suffix .jsonl that is not a file, for example a folder.
+        If the folder contains a subfolder, or another entry that is not a file, with the suffix .jsonl.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # Errors during writing lack the file's name, so it is added.
+        except OSError as error:  # If writing fails, the error lacks the name of the file.
             error.filename = str(path)
             raise
         self.rows[row.hash] = row

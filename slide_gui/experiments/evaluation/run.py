@@ -47,8 +47,8 @@ def remaining_cost(
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
     """Estimate the duration of each run that the evaluation may still need.
 
-    The result contains one dictionary for each cell of the tables, with the key (data, method). The dictionary maps
-    (data, hash) of each run to its expected seconds. Several cells can need the same run.
+    The result contains one dictionary for each cell of the tables, with the key (data, method). The keys of this
+    dictionary are (data, hash) of the runs, the values their estimated seconds. Several cells can need the same run.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def remaining_cost(
     rows : sequence of StoredRun
         Runs in the store. Their durations are used to estimate the durations of other runs.
     progress : Progress
-        Raises `Cancelled` to stop the computation, which takes two seconds for the full protocol.
+        Can cancel the estimation, which takes two seconds for the full protocol.
     """
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
@@ -91,8 +91,8 @@ def run_evaluation(
 ) -> EvaluationState:
     """Compute the cells of the evaluation: the first split of all cells, then the second split of all cells, and so on.
 
-    On each split, the candidates of a cell are evaluated on validation rows, and the best one on the test set. Each run
-    is stored as soon as it is complete. The same call resumes an interrupted evaluation.
+    On each split, the candidates of a cell are evaluated on validation rows, and the best candidate on the test set.
+    Each run is stored as soon as it is complete. The same call resumes an interrupted evaluation.
 
     Parameters
     ----------
@@ -101,15 +101,16 @@ def run_evaluation(
     load : callable
         Returns a data set, given its key and a `Progress`.
     store : RunStore
-        Store that this thread has opened.
+        Store that was opened in the calling thread.
     progress : Progress
         Receives an `EvaluationState` at every change.
     pause : threading.Event, optional
-        While the event is set, the evaluation pauses, within about 0.1 s. On a cluster, active runs continue.
+        The evaluation pauses within 0.1 s after the event is set, until it is cleared. On a cluster, active runs
+        continue.
     cluster : Cluster, optional
         Computes the runs in place of this process.
     records : RecordFolder, optional
-        Folder of results. Its runs are used like runs in the store. Each run of the evaluation is added to it.
+        Folder of results. Its runs are used like runs in the store. Each run of the evaluation is added to the folder.
 
     Raises
     ------
@@ -133,14 +134,14 @@ class _SplitRuns:
         self.selected = task.plan.select(points, {})
 
     def requests(self) -> list[RunRequest]:
-        """Return the next runs to compute: candidates on one validation set, or the selected one on the test set."""
+        """Return the next runs to compute: candidates on one validation set, or the run on the test set."""
         if self.selected is None:
             points = self.task.plan.next_points(self._points, self.runs)
             deepest = max(point.depth for point in points)
             requests = [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in points]
         else:
-            # This run does not reuse a representation that another run has fitted. Its measured time of feature
-            # generation is therefore complete.
+            # With deepest=None, this run does not reuse a representation that another run has fitted, so its whole
+            # feature generation is timed.
             requests = [RunRequest(self.selected.final.spec, self._dataset, self.rank, None)]
         self.waiting = {request.spec.hash for request in requests}
         return requests
@@ -161,7 +162,7 @@ class _SplitRuns:
         return RunKind.of(spec, RunShape.of(self._dataset))
 
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
-        """Add a complete run. Return the result of the split if this was its last run, otherwise None."""
+        """Add a complete run. Return the result of the split if this run is on test rows, otherwise None."""
         self.waiting.discard(row.hash)
         if self.selected is not None:
             return split_answer(self.task.split, self.selected, spec, row)
@@ -217,7 +218,7 @@ class _Evaluation:
 
         Each run has a rank, and runs with a lower rank start first. If this process computes the runs, each split of
         each method on each data set has its own rank. On a cluster, all methods on one split of a data set have the
-        same rank. If no run of this rank is left to start, workers start runs of the next rank.
+        same rank. When all runs of a rank have started, free workers start runs of the next rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):
@@ -230,7 +231,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Determine the next runs of a split. Use stored results where they exist, and request the other runs."""
+        """Determine the next runs of a split. Use the results of stored runs, and request the other runs."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
@@ -243,12 +244,12 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split and to the records. If no other run of the split is pending, determine its next runs."""
+        """Add a run to a split and to the records. If the split waits for no other run, determine its next runs."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        # When a split is complete, its remaining runs are also counted as complete. They are not needed, because their
-        # candidates were excluded.
+        # When a split is complete, the runs that were not needed are also counted as complete. Their candidates were
+        # excluded.
         done = 1 if answer is None else split.n_runs - len(split.runs)
         self._state = replace(with_answer(self._state, split.task.plan, answer), done=self._state.done + done)
         if answer is not None:
@@ -272,7 +273,7 @@ class _Evaluation:
     def _measure_features(self) -> None:
         """Measure the duration of SLIDE's feature generation on each data set for which no run has measured it.
 
-        A data set is left out if the candidate selected in its last split has no layers.
+        A data set is left out if the candidate that was selected in the last split has no layers.
         """
         for cell in self._state.cells:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
@@ -286,8 +287,8 @@ class _Evaluation:
     def _note_progress(self, fraction: float, payload: object) -> None:
         """Report the overall progress and the `EvaluationState` when an active run reports its progress.
 
-        If runs are computed in this process and the active run reports no new state (`payload` is None), the
-        `EvaluationState` is not reported.
+        The `EvaluationState` is left out if runs are computed in this process and the active run reports only a
+        fraction (`payload` is None).
         """
         if payload is None and not self._parallel:
             self._progress.report(0.0)

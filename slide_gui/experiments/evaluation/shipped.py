@@ -1,9 +1,9 @@
 """Results that come with the program: error curves, a trained classifier and the tables of the evaluation.
 
-The window shows these results before the user has computed any runs. The command `make shipped` computes the results
-and writes them to the folder ``resources/shipped``. The folder contains ``results.json``, the arrays of the classifier,
-one table for the full protocol and one for the quick protocol. The error of each test row would need too much space,
-so it is left out.
+The window shows these results even if the user has not computed any runs. The command `make shipped` computes the
+results and writes them to the folder ``resources/shipped``. The folder contains ``results.json``, the arrays of the
+classifier, one table for the full protocol and one for the quick protocol. The errors of single test rows would need
+too much space, so they are left out.
 """
 
 import json
@@ -26,7 +26,7 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A run that came with the program, as a row of the table of runs. Only the classifier's run has a full result."""
+    """A shipped run, as a row of the table of runs. Only the run of the shipped classifier has a full result."""
 
     is_shipped: ClassVar[bool] = True
 
@@ -49,7 +49,7 @@ class ShippedResults:
     protocol : str
         Git commit of the evaluation's protocol.
     runs : tuple of ShippedRun
-        All runs as rows of the table, without the error of each test row.
+        All runs as rows of the table of runs, without the errors of single test rows.
     classifier : RunResult or None
         Result of a classifier that was trained with the window's default parameters on the data set that the window
         opens first.
@@ -69,7 +69,7 @@ class ShippedResults:
         """Describe when, where and with which results version the results were computed."""
         earlier = "" if is_current(self.version) else " (an earlier version)"
         version = f"results version {self.version}{earlier}"
-        return f"shipped with the program: computed on {self.date} by {version} on {self.machine}"
+        return f"shipped with the program: computed on {self.date} with {version} on {self.machine}"
 
     def save(self, folder: Path) -> None:
         """Write the results, including the classifier, to a folder."""
@@ -97,7 +97,7 @@ def _table_file(extent: str) -> str:
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
     """Return a cell of the table as JSON-compatible values.
 
-    The mean error of the cell and its comparison with SLIDE-SVM are stored in place of the error of each test row.
+    The mean error of the cell and its comparison with SLIDE-SVM replace the errors of single test rows.
     """
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
     return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))
@@ -132,7 +132,7 @@ def _read() -> ShippedResults:
 
 
 def _table(file: Path) -> EvaluationState:
-    """Return the state of the evaluation that a file in the folder of shipped results contains."""
+    """Read the state of an evaluation from a file in the folder of shipped results."""
     table = json.loads(lzma.decompress(file.read_bytes()))
     data = tuple(from_document(DataInfo, info) for info in table["data"])
     return EvaluationState(data, tuple(from_document(Cell, cell) for cell in table["cells"]))

@@ -1,4 +1,4 @@
-"""The tables of the evaluation: test errors, which are added split by split, and times of feature generation."""
+"""The tables of the evaluation, with test errors and times of feature generation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
     the following criteria, the most important one first:
 
     - The store contains runs of the plan on this version.
-    - The version has as many test rows as the plan uses.
+    - The stored test runs on this version use as many test rows as the plan.
     - The data are real.
     - The version has the largest number of stored runs of the plan.
     - The version has the newest run.
@@ -67,7 +67,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
 def _fit(
     cells: Sequence[CellPlan], run: StoredRun, hashes: set[str], others: set[str]
 ) -> tuple[bool, bool, bool, int, float]:
-    """Return a sort key for the version of the data that `run` uses: the version with the largest key is selected.
+    """Return a sort key for the version of the data that `run` uses. The version with the largest key is selected.
 
     Only the stored runs of the first split are counted.
     """
@@ -130,7 +130,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return a data set's description with the numbers of rows that its last result in the tables used.
+    """Return the description of a data set with the numbers of rows of the last result on it.
 
     If the tables contain no result on the data set, return the description unchanged.
     """
@@ -160,7 +160,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
-    """Return a copy of a state with a result added to the cell of `target`. If the result is None, return the state."""
+    """Return a state with a result added to the cell of `target`. If the result is None, the state is unchanged."""
     if answer is None:
         return state
     cells = []
@@ -173,7 +173,7 @@ def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAn
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Map hashes to stored runs, leaving out runs of earlier versions whose results cannot be read."""
+    """Map hashes to stored runs. Runs of earlier versions without a number of training rows are left out."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 
@@ -306,8 +306,8 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, it is McNemar's exact test. McNemar's test is also used if, for every row, the difference of
-    the errors is the same in all splits.
+    split, or one test row, the test is McNemar's exact test. McNemar's test is also used if, for every row, the
+    difference of the errors is the same in all splits.
 
     Attributes
     ----------
@@ -316,11 +316,11 @@ class Comparison:
     adjusted : float
         Holm's adjusted p-value over all comparisons of the table.
     difference : float
-        Mean error of this method minus the mean error of SLIDE-SVM, over the common splits.
+        Mean error of this method minus the mean error of SLIDE-SVM, over the compared splits.
     low, high : float or None
         Lower and upper limit of the 95 % confidence interval of the difference. None with McNemar's test.
     n_splits : int
-        Number of the common splits.
+        Number of compared splits, for which both methods have results on the same test rows.
     rows : McNemar or None
         Result of McNemar's test. None if the t-test was used.
     """
@@ -391,13 +391,13 @@ class Cell:
 
     @property
     def features(self) -> float | None:
-        """Median seconds of feature generation over the runs that measured it completely. None without such runs."""
+        """Median seconds of feature generation over the runs whose whole feature generation was timed, if any."""
         known = [answer.features for answer in self.answers if answer.features is not None]
         return float(median(known)) if known else None
 
     @property
     def chosen(self) -> str:
-        """Description of the candidate that was selected in the largest number of splits, with this number."""
+        """Description of the candidate that was selected most often, with the number of splits that selected it."""
         choices = [answer.chosen for answer in self.answers if answer.chosen]
         most = max(choices, key=choices.count, default="")
         return most if len(choices) < 2 else f"{most} ({choices.count(most)} of {len(choices)} splits)"
@@ -421,7 +421,7 @@ class EvaluationState:
     active : tuple of SplitProgress
         Progress of the splits that are being computed: one split, or several on a cluster.
     live : RunProgress or None
-        Progress of the current run. None if no run is active, or several are.
+        Progress of the active run. None if no run is active, or if a cluster computes the runs.
     done, total : int
         Number of completed runs, and number of all runs of the evaluation.
     seconds_left : float or None
@@ -472,7 +472,7 @@ class EvaluationState:
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
     """Compare a method with a reference method on the splits for which both have results on the same test rows.
 
-    Splits whose test rows differ from those of the first common split are left out.
+    Splits whose test rows differ from those of the first compared split are left out.
 
     Returns
     -------
@@ -500,7 +500,7 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     mean = int(differences.sum()) / differences.size
     identical = bool((differences == differences[0]).all())
     crossed = None if identical or differences.shape[1] < 2 else crossed_mean(differences)
-    # With few rows, all rows and all splits can have equal sums, so that the estimated variance is exactly 0.
+    # With few rows, the sums of all rows and of all splits can be equal, so that the estimated variance is exactly 0.
     if crossed is None or crossed.variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
@@ -510,11 +510,11 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
 INCLUDED = (
     "Feature generation has two steps. First, the representation is fitted on the whole training set (SLIDE: scatter, "
     "closed form, all layers; autoencoders: pre-training of all layers). Then the features of the training rows are "
-    "computed. Fine-tuning, the classifier, the selection of parameters and reading the data are excluded. The times "
-    "are medians of elapsed time over the runs on test rows, even if several workers share the computer. No time is "
-    "given if the selected candidate has no layers."
+    "computed. Fine-tuning, the classifier, the selection of parameters and reading the data are excluded. The "
+    "reported time is the median elapsed time of the runs on test rows, which is longer if several workers share the "
+    "computer. No time is given if the selected candidate has no layers."
 )
-"""Note that explains which steps the reported time of feature generation includes."""
+"""Explanation of the reported times of feature generation."""
 
 
 @dataclass(frozen=True)
@@ -524,7 +524,7 @@ class TimeRow:
     Attributes
     ----------
     slide, sda : float or None
-        Seconds that this program measured. The autoencoders have the parameters selected on validation rows.
+        Seconds of SLIDE and of the autoencoders, measured by this program. Both have the selected parameters.
     sda_chosen : str
         Description of the selected parameters of the autoencoders.
     paper_slide, paper_sda, paper_speedup : float or None
@@ -546,7 +546,7 @@ class TimeRow:
 
 
 def time_rows(state: EvaluationState) -> tuple[TimeRow, ...]:
-    """Return the running times on the data sets of an evaluation."""
+    """Return the running times of feature generation on each data set of an evaluation."""
     rows = []
     for info in state.data:
         slide = state.cell(info.key, "slide-svm")

@@ -66,7 +66,7 @@ class SweepPlan:
     seconds : float
         Estimated seconds to compute the runs that are not in the store.
     measured : bool
-        True if similar runs on the same data are stored, whose durations the estimate is based on.
+        True if similar runs on the same data are stored, so that the estimate is based on their durations.
     """
 
     n_runs: int

@@ -1,4 +1,4 @@
-"""Try SLIDE on the user's data within a time budget: compute a quick sweep, test the best setting."""
+"""Try SLIDE on the user's data within a time budget: compute a quick sweep, then test the best setting."""
 
 import math
 import time
@@ -185,7 +185,7 @@ class Trial:
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
-            parts.append(f"it trained {tested} again and tested once on the held-out rows")
+            parts.append(f"it trained {tested} again for a single test on the held-out rows")
         return "; ".join(parts) + "."
 
     def document(self) -> dict[str, object]:
