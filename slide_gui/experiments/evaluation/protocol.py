@@ -71,7 +71,7 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of a data set, and the paper's conclusions about how the error on it depends on noise and depth.
+    """Return the key of a data set, and the paper's conclusions about its error curves over noise and depth.
 
     The conclusions are statements from the paper's text, because the values of the error curves are not published.
     """
@@ -338,7 +338,7 @@ def plan(
     for kind, given in (("data", data), ("methods", methods)):
         unknown = [name for name in given if name not in document[kind]]
         if unknown:
-            raise ValueError(f"the protocol has no {unknown[0]!r}; choose from its {kind}: {', '.join(document[kind])}")
+            raise ValueError(f"{unknown[0]!r} is not in the protocol; choose {kind} from: {', '.join(document[kind])}")
     if splits is not None and splits < 1:
         raise ValueError(f"the number of splits is {splits}; it must be 1 or more")
     cells = []

@@ -492,7 +492,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
-        """Return the hash of the pending run for which the given run must wait, or None if it can start at once.
+        """Return the hash of the pending run for which the given run must wait, or None if there is none.
 
         A run waits for the run from whose kernel widths it starts. Otherwise, it waits for the latest run with the same
         autoencoders, because the worker of that run then has the autoencoders in its cache.

@@ -24,7 +24,7 @@ class PointResult:
     Attributes
     ----------
     point : SweepPoint
-        The point of the sweep.
+        Noise level, depth, split and seed of the run, with its specification.
     rate : ErrorRate
         Error rate on the rows that the run is evaluated on.
     validation_error : float or None

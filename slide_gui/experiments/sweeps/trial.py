@@ -59,8 +59,8 @@ class TrialState:
     title : str
         Name of the current stage, for display.
     seconds_left : float
-        Estimated seconds until the end of the trial. While settings are compared, the estimate is at most the rest of
-        the budget, or the time reserved for the test if this time is longer.
+        Estimated seconds until the end of the trial. While settings are compared, the estimate does not
+        exceed the rest of the budget. However, it always includes the time reserved for the test.
     """
 
     points: tuple[SweepPoint, ...]
@@ -181,11 +181,11 @@ class Trial:
         parts = [f"The trial compared {counted(len(places), 'setting')} of noise and depth on {on}"]
         if self.budget_ended:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"it planned {most}, but the time budget of {self.budget:g} s was used up")
+            parts.append(f"{most} were planned, but the time budget of {self.budget:g} s was used up")
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
-            parts.append(f"it trained {tested} again for a single test on the held-out rows")
+            parts.append(f"the trial trained {tested} again for a single test on the held-out rows")
         return "; ".join(parts) + "."
 
     def document(self) -> dict[str, object]:
@@ -237,8 +237,8 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     """Plan a quick sweep over a data set.
 
     The number of labelled training rows is reduced until the runs with depths 0 and 1 on the first split probably fit
-    into the budget, but not below 500 rows. The plan does not depend on the speed of the computer in use, because the
-    durations are estimated by `typical_seconds`.
+    into the budget. It is not reduced below 500. The plan is the same on every computer, because `typical_seconds`
+    estimates the durations for an ordinary computer.
 
     Raises
     ------
@@ -292,8 +292,8 @@ def try_data(
 ) -> Trial:
     """Compare noise levels and depths on validation rows, and evaluate the best setting once on the held-out rows.
 
-    The shortest runs are computed first. The comparison ends early when the rest of the budget is needed for the test,
-    and the test ends when the budget is used up. If the selected setting has not been tested by then, its error on
+    The shortest runs are computed first. The comparison ends early when the rest of the budget is needed for the test.
+    The test ends when the budget is used up. If the selected setting has not been tested by then, its error on
     validation rows is reported.
 
     Parameters
