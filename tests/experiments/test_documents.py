@@ -95,7 +95,7 @@ RUNS = [{"noise": 0.1, "depth": 0, "split": 0, "seed": 0, "run": run} for run in
 )
 def test_that_other_files_sources_and_numbers_of_runs_are_refused(content, tmp_path):
     (tmp_path / "doc.json").write_bytes(content)
-    with pytest.raises(DataError, match="is not the JSON file of a figure"):
+    with pytest.raises(DataError, match="is not a figure’s JSON file"):
         FigureProvenance.read(tmp_path / "doc.json")
 
 

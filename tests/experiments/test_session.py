@@ -395,7 +395,7 @@ def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
     claim = len(whole) - rest + 1  # all members together claim one byte more than the file has
     at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the archive's directory
     saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
-    refused(saved, f"the arrays have {len(whole) + 1} bytes, but the file has {len(whole)}")
+    refused(saved, f"the arrays need {len(whole) + 1} bytes, but the file has {len(whole)}")
 
 
 def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved):

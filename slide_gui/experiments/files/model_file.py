@@ -50,13 +50,13 @@ class FittedModel:
     image_shape : tuple of (rows, columns), or None
         Shape of the images. None for features that are not pixels.
     generated : bool
-        True if the data are generated.
+        True if the data were made by a seeded generator, False if they were read from files.
     seconds : float
         Duration of the fit in seconds.
     version : str
         Version of slide-gui that fitted the model.
     feature_names : tuple of str
-        Names of the features, empty if the features have no names.
+        Names of the features. Empty if the features have no names.
     label_column : str
         Name of the label column in the data table, or its number, counted from 1. Empty if the table had no
         label column.
@@ -90,7 +90,7 @@ class FittedModel:
         unit = dataset.generated if dataset.image_shape else 0 <= dataset.train.min() <= dataset.train.max() <= 1
         if scaling is None and unit:
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
-        # A data set of images has no feature names. If it was read from a table, the header of the table is used.
+        # A data set of images has no feature names. If it was read from a table, the names in its header are used.
         if not names and opened.header:
             others = {opened.label_column, *opened.left_out}
             names = tuple(name for k, name in enumerate(opened.columns) if k not in others)
@@ -108,8 +108,8 @@ class FittedModel:
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the code of the predicted class of each row, and the smallest margin of this class over another class.
 
-        The predicted class wins the most pairwise comparisons. If it loses at least one comparison, its smallest margin
-        is negative.
+        The predicted class wins the most comparisons with another class. If it loses at least one of them, its smallest
+        margin is negative.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
@@ -150,7 +150,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     Raises
     ------
     DataError, ValueError
-        If the data are not those of the result, or the method is not an SVM on all layers of a stack.
+        If the data differ from those of the result, or the method is not an SVM on all layers of a stack.
     """
     from slide_gui.experiments.runs.run import restore  # This import is slow, so it is done only when needed.
 
@@ -170,7 +170,7 @@ FORMAT_VERSION = 2
 _BLOCK = 4096  # rows
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
-_MANIFEST_BYTES = 1 << 24  # Largest size of a manifest, in bytes. This is enough for the names of 100 000 features.
+_MANIFEST_BYTES = 1 << 24  # Largest size of a manifest in bytes, enough for the names of 100 000 features.
 _LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit, train or try"
 
@@ -218,7 +218,7 @@ def _document(model: FittedModel) -> dict[str, Any]:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file is a model file, which contains a manifest. An .npz file of data contains no manifest.
+    """Return True if a file contains a manifest, as model files do and .npz files of data do not.
 
     The arrays in the file are not read.
     """
@@ -284,7 +284,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "seconds": (model.seconds >= 0, "0 or more"),
         "fingerprint": (re.fullmatch("[0-9a-f]{64}", model.fingerprint), "64 hexadecimal digits"),
         "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
-        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} numbers of 0 or more"),
+        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} non-negative numbers"),
         "feature_names": (len(model.feature_names) in (0, d), f"{d} strings"),
         "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
         "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
@@ -323,7 +323,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     layers = tuple(Layer(arrays[f"weights_{layer}"], float(error)) for layer, error in enumerate(errors, start=1))
     scaling = arrays.get("scaling")
     if scaling is not None and not (scaling[1] > 0).all():
-        raise DataError(f"the scaling has a divisor that is not positive; {_REMEDY}", place)
+        raise DataError(f"the scaling divides a feature by 0 or less; {_REMEDY}", place)
     model = replace(model, stack=replace(model.stack, layers=layers), scaling=scaling)
     return replace(model, svm=_svm_of(arrays, width, depth, place)) if k else model
 
@@ -335,7 +335,7 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
         raise DataError(f"the widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
     if coefficients.shape[1] != len(vectors):
         raise DataError(
-            f"there are {coefficients.shape[1]} columns of coefficients, but {len(vectors)} vectors; {_REMEDY}", place
+            f"{len(vectors)} support vectors have {coefficients.shape[1]} columns of coefficients; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
     trained = TrainedSvm(
@@ -354,7 +354,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
             raise DataError(f"{info.filename} must be neither compressed nor encrypted; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(f"the arrays have {claimed} bytes, but the file has {file_size}; copy the file again", place)
+        raise DataError(f"the arrays need {claimed} bytes, but the file has {file_size}; copy the file again", place)
 
 
 def _member(
@@ -362,7 +362,7 @@ def _member(
 ) -> NDArray[Any]:
     """Read the array `name` of a model file. Check its shape and dtype, and refuse values that are not finite.
 
-    None in `shape` means that this dimension may have any size. The array "vectors" may also have the dtype float32.
+    A dimension that is None in `shape` may have any size. The array "vectors" may also have the dtype float32.
     """
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
@@ -374,7 +374,7 @@ def _member(
             f"{name} is {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} of shape {sizes}; {_REMEDY}",
             place,
         )
-    # The window converts weights to float32 to draw them. Weights beyond the range of float32 are therefore rejected.
+    # Weights beyond the range of float32 are refused, because the window converts weights to float32 to draw them.
     drawn = name.startswith("weights")
     if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
         numbers = "NaN, infinity or numbers that are too large" if drawn else "NaN or infinity"

@@ -31,11 +31,12 @@ class FigureProvenance:
     Attributes
     ----------
     figure : str
-        Name of the kind of figure.
+        Kind of figure, for example "curves".
     source : DataSource
         Source of the data.
     points : tuple of SweepPoint
-        The points of a sweep that the figure shows: one point, or several points for error curves.
+        The points of a sweep that the figure shows. Error curves and heat maps show several points, figures of a single
+        run show one.
     numerics : str
         The results version (`RESULTS_VERSION`) of the program that drew the figure. Empty if it is not recorded.
     """
@@ -52,13 +53,13 @@ class FigureProvenance:
 
     @property
     def difference(self) -> str:
-        """Reason why this program may compute different numbers for the figure. Empty if the numbers are the same."""
+        """Explanation if this program may compute other numbers than the figure shows, otherwise empty."""
         if not self.numerics or is_current(self.numerics):
             return ""
-        return f"computed by results version {self.numerics}; this program has {RESULTS_VERSION}, so numbers may differ"
+        return f"drawn by results version {self.numerics}; numbers of the current version {RESULTS_VERSION} may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs of the figure. A run that starts from the widths of another run comes after it."""
+        """Return the distinct runs of the figure. Runs come after the run whose widths they start from."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -72,7 +73,7 @@ class FigureProvenance:
         return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
-        """Compute all runs of the figure, and return the result for each of its points.
+        """Compute all runs of the figure, and return one result for each of its points.
 
         Raises
         ------
@@ -103,13 +104,13 @@ class FigureProvenance:
         Raises
         ------
         DataError
-            If the file contains no provenance.
+            If the file cannot be read, or does not contain the provenance of a figure.
         """
         content = read_small(path, _LARGEST, "the JSON file of a figure")
         try:
             return cls._of(json.loads(content))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            raise DataError(f"this is not the JSON file of a figure ({error}); export it again", str(path)) from None
+            raise DataError(f"this is not a figure’s JSON file ({error}); export the figure again", str(path)) from None
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Self:
@@ -130,7 +131,7 @@ class FigureProvenance:
             raise ValueError("the file contains no points")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
-            raise ValueError("the source is neither a data set of the catalogue nor files")
+            raise ValueError("the source must be either a data set of the catalogue or files")
         return cls(figure, source, tuple(points), checked_value(str, document.get("numerics", ""), "numerics"))
 
 
@@ -143,5 +144,5 @@ def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
         If `number` is not an index of one of these runs.
     """
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"run {ascii(number)[:20]} must be listed before it is used")
+        raise ValueError(f"the run with index {ascii(number)[:20]} is used, but not listed before")
     return specs[number]

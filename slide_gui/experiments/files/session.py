@@ -92,11 +92,11 @@ class SessionRecord:
 
 
 class MissingData(DataError):
-    """Error for a session whose data files were not found in any of the searched folders."""
+    """Error that is raised if data files of a session are not found in any of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         files = ", ".join(Path(name).name for name in names)
-        super().__init__(f"the session needs the data {files}; locate the file, or put it next to the session", place)
+        super().__init__(f"the session needs the data {files}; locate the file, or copy it next to the session", place)
 
 
 def write_session(record: SessionRecord, path: Path) -> None:
@@ -120,7 +120,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return a session as a text for embedding in a picture. Every picture format accepts its characters."""
+    """Return a session as a text for embedding in a picture. Its characters are allowed in every picture format."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
     # An end mark is needed, because the bytes that follow in the picture file may look like base64.
@@ -192,14 +192,14 @@ def _read(content: bytes, path: Path) -> SessionRecord:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise DataError(f"this file is damaged, expected {_EXPECTED}; use an earlier copy", str(path)) from None
+        raise DataError(f"{_EXPECTED} was expected, but the file is damaged; use an earlier copy", str(path)) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise DataError("this is not a session of slide-gui; open a file that was saved with Save session", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise DataError(f"the session has an unknown version ({ascii(version)[:40]}); use an earlier copy", str(path))
     if version > _VERSION:
-        raise DataError(f"session version {version} was written by a later slide-gui; update slide-gui", str(path))
+        raise DataError(f"the session (format {version}) was written by a later slide-gui; update slide-gui", str(path))
     try:
         record = from_document(SessionRecord, document.get("session"), "the session")
         source, parameters = record.source, record.parameters.checked()
@@ -213,13 +213,13 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
     """Find the data files of a session, and return the session with their current paths.
 
-    Each data file is first searched for at its path relative to the session file. If it does not exist there, its name
-    is searched for in the folder of the session file and in `folders`.
+    Each data file is first searched for at its path relative to the session file. If it does not exist there, a file
+    with its name is searched for in the folder of the session file and in `folders`.
 
     Parameters
     ----------
     path : Path
-        The file or bundle that contains the session. The folder of the session is searched before `folders`.
+        The file or bundle that contains the session. Its folder is searched before `folders`.
     folders : iterable of Path
         Further folders to search.
 

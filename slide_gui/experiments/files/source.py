@@ -1,4 +1,4 @@
-"""Describe where a data set comes from, and write and read images as text."""
+"""Describe the source of a data set, and write and read images as text."""
 
 import os
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
     except ValueError:
         raise DataError("the file must contain only numbers, which are the pixels of one image", place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError("the file contains NaN, infinity or no numbers; expected the pixels of one image", place)
+        raise DataError("the file is empty, or contains NaN or infinity; expected the pixels of one image", place)
     return values
 
 
@@ -84,7 +84,7 @@ class DataSource:
         return f"DataSource({arguments}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
 
     def document(self) -> dict[str, Any]:
-        """Return the source as JSON-compatible values, leaving out default values of `reading` and `held_out`."""
+        """Return the source as JSON-compatible values, without default values of `reading` and `held_out`."""
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
@@ -99,7 +99,7 @@ class DataSource:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Command-line options for reading the files and holding out rows."""
+        """Command-line options that state how the files are read and which rows are held out."""
         reading, held_out = self.reading, self.held_out
         shape = None if reading.shape is None else "x".join(map(str, reading.shape)) or "none"
         values = {"label-column": reading.label_column, "shape": shape, "bins": reading.bins, "group": reading.group}
@@ -125,7 +125,7 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        # The path of an existing file may contain `os.pathsep`, so it is not split. A misspelt key is not split either.
+        # An existing path is not split, because it may contain `os.pathsep`. A misspelt key is not split either.
         parts = [text] if os.path.exists(text) or key != text else text.split(os.pathsep)
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 
@@ -175,7 +175,7 @@ class DataSource:
 
 
 def option_words(name: str, value: Any) -> tuple[Any, ...]:
-    """Return an option of the command line with its value, as two words.
+    """Return a command-line option and its value as two words.
 
     If the value begins with a dash, return one word, in which "=" joins the option and the value.
     """
