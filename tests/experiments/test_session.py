@@ -305,7 +305,7 @@ def test_that_missing_convergence_is_reported():
     assert describe_convergence(fine) == ""
     assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved,)))) == ""
     assert describe_convergence(replace(fine, converged=False, gap=0.02)) == "not converged (gap 2.0e-02)"
-    words = "1 of 3 fits of candidates did not converge"
+    words = "1 of 3 fits for selecting widths and C did not converge"
     assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved, cut_off, solved)))) == words
     points = GridPoint(1.0, 1.0, 0.1), GridPoint(1.0, 10.0, 0.1, False), GridPoint(1.0, 100.0, 0.1)
     assert describe_convergence(replace(fine, grid=points)) == words

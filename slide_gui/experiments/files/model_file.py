@@ -1,4 +1,4 @@
-"""Fit models on a data set, and save them as .npz files, which contain plain arrays and a JSON manifest."""
+"""Fit models to a data set, and save them as .npz files, which contain plain arrays and a JSON manifest."""
 
 import json
 import os
@@ -335,7 +335,7 @@ def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str)
         raise DataError(f"the widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
     if coefficients.shape[1] != len(vectors):
         raise DataError(
-            f"{len(vectors)} support vectors have {coefficients.shape[1]} columns of coefficients; {_REMEDY}", place
+            f"there are {len(vectors)} support vectors, but coefficients of {coefficients.shape[1]}; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
     trained = TrainedSvm(

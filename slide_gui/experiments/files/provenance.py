@@ -53,7 +53,7 @@ class FigureProvenance:
 
     @property
     def difference(self) -> str:
-        """Explanation if this program may compute other numbers than the figure shows, otherwise empty."""
+        """Reason why this program may compute other numbers than the figure shows. Empty if there is no reason."""
         if not self.numerics or is_current(self.numerics):
             return ""
         return f"drawn by results version {self.numerics}; numbers of the current version {RESULTS_VERSION} may differ"
@@ -144,5 +144,5 @@ def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
         If `number` is not an index of one of these runs.
     """
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"the run with index {ascii(number)[:20]} is used, but not listed before")
+        raise ValueError(f"the run with index {ascii(number)[:20]} is used before it is listed")
     return specs[number]

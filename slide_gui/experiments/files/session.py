@@ -96,7 +96,7 @@ class MissingData(DataError):
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         files = ", ".join(Path(name).name for name in names)
-        super().__init__(f"the session needs the data {files}; locate the file, or copy it next to the session", place)
+        super().__init__(f"the session needs the data {files}; locate the file, or put it in the session folder", place)
 
 
 def write_session(record: SessionRecord, path: Path) -> None:

@@ -125,7 +125,8 @@ class DataSource:
         key = text.removeprefix(_GENERATED)
         if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
-        # An existing path is not split, because it may contain `os.pathsep`. A misspelt key is not split either.
+        # An existing path is not split, because it may contain `os.pathsep`. A key after "generated:" is not split
+        # either, even if it is misspelt.
         parts = [text] if os.path.exists(text) or key != text else text.split(os.pathsep)
         return cls(paths=tuple(filter(None, parts)), seed=seed)
 

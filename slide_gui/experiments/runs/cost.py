@@ -170,10 +170,10 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
 class CostModel:
     """A model that estimates the durations of runs from the measured durations of other runs.
 
-    The estimated duration of a run is its typical duration, multiplied by the ratio of measured to typical duration
-    of the most similar kind of run that was measured with the same method, preferably on the same data. If no run
-    with this method was measured, the factor is the median ratio of the runs with other methods. If possible, a run
-    that learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
+    The estimated duration of a run is its typical duration times a factor: the ratio of measured to typical duration of
+    other runs. The factor is taken from the most similar kind of run with the same method, preferably on the same data.
+    If no run with this method was measured, the factor is the median ratio of runs with other methods. If possible, a
+    run that learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
     """
 
     def __init__(self) -> None:
@@ -221,7 +221,8 @@ class CostModel:
         current run has completed `fraction` of its work in `spent` seconds. It reports that it needs another `reported`
         seconds, or None if it has no estimate. The weight of the reported seconds increases with `fraction`. Until a
         run similar to the current one has been measured, the estimates of similar runs are multiplied by the ratio of
-        actual to expected duration of the current run. If no run at all has been measured, all estimates are.
+        actual to expected duration of the current run. If no run at all has been measured, all estimates are
+        multiplied by this ratio.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

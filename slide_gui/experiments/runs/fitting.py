@@ -55,7 +55,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` autoencoders. Pre-training only `depth` autoencoders gives the same ones."""
+        """Return the lowest `depth` autoencoders. Pre-training only `depth` autoencoders gives the same result."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
@@ -80,8 +80,7 @@ class Tuned:
     def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         """Return the class of each row and the log-probabilities of all classes.
 
-        For two classes, only their difference is returned: the log-probability of the second class minus that of the
-        first class.
+        For two classes, only the difference of the log-probabilities is returned, second minus first class.
         """
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
@@ -200,7 +199,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if autoencoders with the parameters `deeper` have the same lowest layers as those with `wanted`."""
+    """Return True if autoencoders with the parameters `wanted` are the lowest layers of those with `deeper`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -397,9 +396,9 @@ def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, pro
 def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
     """Return the widths and C that the training of a new SVM starts from, given the SVM of an earlier run.
 
-    `medians` are the median squared distances of the layers in the new run. Each width is multiplied by the square root
-    of the ratio of new to earlier median. The typical contribution of a layer to the kernel's exponent then stays the
-    same.
+    `medians` are the median squared distances of the layers in the new run. Each earlier width is multiplied by the
+    square root of the ratio of new to earlier median. The typical contribution of a layer to the kernel's exponent then
+    stays the same.
     """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]

@@ -83,7 +83,7 @@ class Timings:
         and C.
     train : float
         Time for training, including the final adjustment of the widths' scale and of C. If several runs share a
-        fine-tuned network, each of them includes the time of fine-tuning.
+        fine-tuned network, the value of each run includes the time of fine-tuning.
     test : float
         Time for predicting test, validation and training rows.
     transform : float
@@ -102,7 +102,7 @@ class Timings:
 
     @property
     def total(self) -> float:
-        """Total duration of the run in seconds. `features` is not added, because it equals `fit` plus `transform`."""
+        """Total duration of the run in seconds. `features` is not added, because other fields include this time."""
         return self.fit + self.transform + self.widths + self.train + self.test
 
 
@@ -144,7 +144,7 @@ def describe_convergence(classifier: TrainedSvm) -> str:
     if classifier.chosen is not None:
         converged += [candidate.converged for candidate in classifier.chosen.candidates]
     if not all(converged):
-        parts.append(f"{converged.count(False)} of {len(converged)} fits of candidates did not converge")
+        parts.append(f"{converged.count(False)} of {len(converged)} fits for selecting widths and C did not converge")
     return ", ".join(parts)
 
 

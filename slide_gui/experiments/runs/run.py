@@ -220,7 +220,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
-# If a progress report contains an object of one of these types, it updates the field of `RunProgress` with this name.
+# The field of `RunProgress` that is updated if a progress report contains an object of the given type.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
@@ -422,7 +422,7 @@ def _result_of(
     )
 
 
-# Fraction of the total progress that training the averaged runs accounts for. Evaluating their mean is the rest.
+# Training the averaged runs takes this fraction of the reported progress. Evaluating their mean takes the rest.
 _TRAINING = 0.9
 
 

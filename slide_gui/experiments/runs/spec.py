@@ -72,7 +72,7 @@ METHODS = table_of(
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers with widths that are median widths times a factor selected together with C",
+        "an SVM on SLIDE’s layers with their median widths times one factor, which is selected together with C",
         stacked=True,
     ),
     Method("pca-svm", "PCA-SVM", "an SVM on principal components that keep a fraction of the variance", projection=PCA),
@@ -147,7 +147,7 @@ FIT_ROWS = table_of(
 
 CHOOSE = table_of(
     Choice("none", "nothing", "select neither noise nor depth"),
-    Choice("each", "for each split", "select noise and depth for each split and seed by its own validation error"),
+    Choice("each", "for each split", "select noise and depth by validation error, separately for each split and seed"),
     Choice("pooled", "once for all splits", "select noise and depth once, by the mean validation error of all splits"),
 )
 
@@ -469,7 +469,7 @@ _LARGEST = 10**18  # Largest seed or number of a split. The table of runs stores
 
 # Fields that must have the same values in a run that averages other runs and in all averaged runs.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
-_FIT_ROWS = "fitted_on"  # Name of the field fit_rows in JSON documents.
+_FIT_ROWS = "fitted_on"  # Name of the field `fit_rows` in JSON documents.
 
 # Fields that are written in the JSON form of every spec. Other fields are written only if they differ from their
 # defaults, so that the hashes of earlier specs stay the same when fields are added.
@@ -657,7 +657,7 @@ class SweepSpec:
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
             if not isinstance(axis, (tuple, list)) or not axis:
-                raise ValueError(f"{name} is {axis!r}; give a sequence of at least one value")
+                raise ValueError(f"{name} is {axis!r}; give a tuple with at least one value")
         noises = sorted({check_noise(noise) for noise in self.noises})
         depths, splits, seeds = (
             sorted({check_integer(name, number, 0) for number in axis})

@@ -96,7 +96,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        # Folds can be empty if every group contains a single class. Only the other folds are numbered.
+        # Folds can be empty if every group contains a single class. Empty folds get no number.
         folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
@@ -244,10 +244,10 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     else:
         test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
     if not 0 < len(test) < n:
-        what, remedy = "class has a row", "add rows, or hold out fewer rows"
+        remedy = "add rows, or hold out fewer rows"
         if whole.groups is not None:
-            what, remedy = "group is", "use fewer folds, another fraction or another seed, or do not group the rows"
-        raise DataError(f"no {what} left for {held_out}; {remedy}", whole.name)
+            remedy = "use fewer folds, another fraction or another seed, or do not group the rows"
+        raise DataError(f"the training set or the test set is empty ({held_out}); {remedy}", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
     order = np.concatenate([train, test]).astype(np.int64)
@@ -393,7 +393,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
     if spec.labels is None:
         return rows, validation, fit_rows
     if spec.labels > len(rows):
-        raise DataError(f"there are {len(rows)} training rows for {spec.labels} labels; request fewer labels", place)
+        raise DataError(f"{len(rows)} training rows cannot have {spec.labels} labels; request fewer labels", place)
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
