@@ -84,9 +84,7 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Coefficients of the estimated durations, in seconds on two cores.
-
-The estimates are accurate to within a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
+"""Seconds on two cores. Estimates for 4–784 columns, 2–10 classes and 110–10 000 rows are accurate to a factor of 4.
 
 - `_START`: time that every run takes, independently of the size of its data
 - `_LEARNING`, `_TUNING`: time of learning widths and of tuning C on n rows of two classes, divided by n²
