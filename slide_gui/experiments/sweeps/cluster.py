@@ -44,7 +44,7 @@ ATTEMPTS = 10
 
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # By default, it samples each worker 100 times a second.
+    "distributed.worker.profile.enabled": False,  # The profiler samples each worker 100 times a second.
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
     # a second. With two workers, this monitoring took 9 % of a core. With the intervals below, it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
@@ -123,7 +123,7 @@ def versions_here() -> Versions:
 
 
 def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
-    """Raise ClusterError if a worker has another version than this process, because its results could differ."""
+    """Raise ClusterError if the versions of a worker differ from those of this process, as results could differ."""
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:
@@ -134,7 +134,7 @@ def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """A connection to workers. At the end of a `with` block, the workers that it started on this computer are stopped.
+    """A connection to workers. At the end of a `with` block, workers that this object has started are stopped.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.choice = choice.checked()
         self._local, self.client = _connect(self.choice, progress)
         self._counted = 0, -_COUNTING
-        # Maps the key of autoencoders that several runs share to the address of the worker that holds them in memory.
+        # Maps the key of autoencoders to the address of the worker that has these autoencoders in memory.
         self.places: dict[str, str] = {}
         try:
             self._check_workers(progress)
@@ -283,7 +283,7 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host accepts connections at a port. `progress` can cancel the wait, but not Dask's own attempts.
+    """Wait until a host accepts connections at a port. Unlike Dask's attempts to connect, this can be cancelled.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class ErrorCurves:
     dataset : str
         Name of the data set.
     method : str
-        Name of the method, followed by the number of labels if this number is limited.
+        Name of the method, followed by the number of labelled rows if not all rows are labelled.
     points : tuple of CurvePoint
         Points sorted by depth, then noise level.
     """
@@ -89,7 +89,7 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     Raises
     ------
     ValueError
-        If there are no results, if their methods differ, or if only some of them are results on the test set.
+        If there are no results, if their methods differ, or if only some of the results are on the test set.
     """
     kinds = {(result.point.spec.method, result.point.spec.evaluate) for result in results}
     if len(kinds) != 1:

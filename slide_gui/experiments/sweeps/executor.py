@@ -57,7 +57,7 @@ class RunRequest:
     spec : RunSpec
         The specification of the run, as `RunSpec.checked` returns it.
     dataset : Dataset
-        Data set with the rows of the run. They may be divided into training and test set in another way.
+        Data set of the run, or the same rows with another test set held out. The run then divides the rows again.
     rank : int
         Rank of the run. Runs with a lower rank start first.
     deepest : int or None

@@ -106,7 +106,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
-    # Splits that select the same noise and depth share one run on the whole training set.
+    # Splits that select the same noise level and depth share one run on the whole training set.
     finals = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
     n_final = min(len({_group(point, choose) for point in points}), len(finals)) if choose != "none" else 0
     # Stored test runs are counted only if all points are stored, because the selection is unknown before.

@@ -59,8 +59,8 @@ class TrialState:
     title : str
         Name of the current stage, for display.
     seconds_left : float
-        Estimated seconds until the end of the trial. While settings are compared, the estimate does not
-        exceed the rest of the budget. However, it always includes the time reserved for the test.
+        Estimated seconds until the end of the trial. While settings are compared, the estimate is limited to
+        the rest of the budget, but not to less than the time reserved for the test.
     """
 
     points: tuple[SweepPoint, ...]
@@ -84,7 +84,7 @@ class Trial:
         time ran out before any split was complete, these are the results of the first split.
     result : RunResult
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
-        time ran out before this evaluation, `result` is that on the validation rows of the first split.
+        time ran out before this evaluation, it is the result on the validation rows of the first split.
     other : RunResult or None
         Result of another setting on the same rows, with which `result` is compared. The other setting is the raw input
         or, if the raw input was selected, the best setting with layers. None if there was no time for this result.
