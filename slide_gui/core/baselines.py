@@ -95,9 +95,9 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the entry "name" or "parameters" is missing or has the wrong type, if the name does not have the form of
-            a scikit-learn class name, or if a parameter is not a number, a single word, a list of numbers, true, false
-            or null.
+            If the entry "name" or "parameters" is missing or has the wrong type, or if the name is not like that of a
+            scikit-learn class. Also if a parameter is anything other than a number, a single word, a list of numbers,
+            true, false or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):

@@ -141,8 +141,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         """Return the decision values of each row.
 
         For two classes the shape is (n,), and a positive value means the second class. For more classes the shape is
-        (n, n_classes). The value of a class is then the number of its one-vs-one votes plus the sum of its margins,
-        which is scaled to the range −1/3 to 1/3.
+        (n, n_classes). The value of a class is then the number of its one-vs-one votes plus the sum of its margins.
+        The sum is scaled to the range −1/3 to 1/3.
 
         Raises
         ------

@@ -29,9 +29,9 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
     .. math:: \hat{x_M} = S_{MO} (S_{OO} + r I)^{-1} x_O.
 
-    The mean and the covariance S are estimated by EM (expectation maximisation). Each EM pass fills the missing cells,
-    updates the mean, and computes S from the filled rows and from the conditional covariance S_MM − S_MO (S_OO + r I)⁻¹
-    S_OM of the missing cells. Rows with missing cells in the same columns share one matrix inverse.
+    The mean and the covariance S are estimated by EM (expectation maximisation). Each EM pass fills the missing cells
+    and updates the mean. It then computes S from the filled rows and from the conditional covariance of the missing
+    cells, S_MM − S_MO (S_OO + r I)⁻¹ S_OM. Rows with missing cells in the same columns share one matrix inverse.
 
     A linear denoiser uses the same covariance, but it has one matrix W for all corruptions. The imputer uses a separate
     matrix for each set of missing cells.
@@ -83,8 +83,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, if X contains text or infinity, or if its rows have too many patterns of
-            missing cells for a fit in about ten minutes.
+            If a parameter is out of range, if X contains text or infinity, or if the fit would take longer than about
+            ten minutes because X has too many patterns of missing cells.
         MemoryError
             If the fit needs more memory than is available.
         """
@@ -193,8 +193,8 @@ def hidden_cell_errors(
     counts : ndarray of int, shape (d,)
         Number of hidden cells of each column, or 0 if the column is constant or has fewer than three known cells.
     errors, mean_errors : ndarray of shape (d,)
-        Root mean square error of each column if its hidden cells are filled by the imputer, or by the mean of the cells
-        that remain. The unit is the standard deviation of the known cells. NaN if no cell was hidden.
+        Root mean square error in the hidden cells of each column, filled by the imputer or by the mean of the remaining
+        cells. The unit is the standard deviation of the known cells. NaN if no cell was hidden.
     """
     known, (_, scale) = ~np.isnan(X), _moments(X)
     counts = known.sum(axis=0)

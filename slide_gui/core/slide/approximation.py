@@ -136,11 +136,11 @@ class Interpolation:
     polynomials through the four nearest levels interpolate the weights.
 
     The contributions of a layer are its weights times the RMS of its input. The median error of an interpolated row of
-    contributions depends on the noise level. With the threshold function, on Rectangles and Convex at noise levels up
-    to 0.9, it is at most 0.1 % of the norm of the row in the first layer and at most 6 % in the fourth layer. MNIST
-    gives similar errors. On Digits, the median error is up to 20 % in the third layer and up to 30 % in the fourth. On
-    Convex above noise 0.96, all rows have almost the same input to the fourth layer. The true contributions are then
-    almost 0, and the error can be larger.
+    contributions, relative to its norm, depends on the noise level. The following errors are for the threshold
+    function. On Rectangles and Convex at noise levels up to 0.9, the median error is at most 0.1 % in the first layer
+    and at most 6 % in the fourth. MNIST gives similar errors. On Digits, the median error is up to 20 % in the third
+    layer and up to 30 % in the fourth. On Convex above noise 0.96, all rows have almost the same input to the fourth
+    layer. The true contributions are then almost 0, and the error can be larger.
 
     Parameters
     ----------

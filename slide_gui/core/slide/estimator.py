@@ -52,9 +52,10 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"
-        With "convolution" the features are pixels, and all pixels share one kernel, which reconstructs a pixel from
-        the corrupted pixels in a window around it. The kernel has the least expected squared error over all corruptions
-        and pixels. It is computed by the formulas of §3 of the paper for the mean scatter matrix of all windows.
+        With "convolution" the features are pixels, and all pixels share one kernel. It reconstructs a pixel from the
+        corrupted pixels in a window around the pixel. The kernel has the least expected squared error over all
+        corruptions and pixels. It is computed by the formulas of §3 of the paper for the mean scatter matrix of all
+        windows.
     window : int, default=9
         Side of the window of a convolution in pixels, odd and 3 or more. If the window is larger than the image, the
         side of the image is used instead, rounded up to an odd number.
@@ -67,10 +68,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     weights_ : list of ndarray of shape (d, d + 1), float64
         Weights Wᵏ of each layer, with the bias in the last column.
     errors_ : list of float
-        Expected squared error per feature with which each layer reconstructs its input, averaged over the rows (with
-        sample weights, as a weighted mean). For float32, rounding changes this error by about 1e-7 of the mean square
-        of the columns. This change is large relative to the error if the mean of a column is much larger than its
-        standard deviation.
+        Expected squared reconstruction error of each layer per feature, averaged over the rows. With sample weights, it
+        is a weighted mean. For float32, rounding changes this error by about 1e-7 of the mean square of the columns.
+        This change is large relative to the error if the mean of a column is much larger than its standard deviation.
     stack_ : Stack
         The fitted layers and their parameters as an immutable object.
     n_features_in_ : int

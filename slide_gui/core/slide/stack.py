@@ -169,8 +169,9 @@ def fit_stack(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if a value is not finite, if there are fewer than two rows or no features, if
-        `sample_weight` is given with `Blocks` or a Dask array, or if images of `image_shape` do not have d features.
+        If a parameter is out of range, if a value is NaN or infinite, or if there are fewer than two rows or no
+        features. Also if `sample_weight` is given with `Blocks` or a Dask array, or if images of `image_shape` do not
+        have d features.
     MemoryError
         If the fit needs more memory than is available.
     """
