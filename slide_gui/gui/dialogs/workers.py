@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QDialog,
     QHBoxLayout,
     QLineEdit,
@@ -51,11 +50,10 @@ class ClusterDialog(QDialog):
         self.scheduler = QLineEdit(self, placeholderText="tcp://127.0.0.1:8786")
         self.scheduler.setMinimumWidth(240)
         self.scheduler.setAccessibleName("Address of the scheduler")
-        self._group = QButtonGroup(self)
         for row, (button, field, hint) in enumerate(
             ((self.here, None, _HERE), (self.local, self.workers, _LOCAL), (self.far, self.scheduler, _FAR))
         ):
-            self._group.addButton(button)
+            button.toggled.connect(self._follow)
             grid.addWidget(button, row, 0)
             if field is not None:
                 grid.addWidget(field, row, 1)
@@ -69,7 +67,6 @@ class ClusterDialog(QDialog):
         self.connect_button = add_button(self, buttons, "Connect", "Connect and check the workers’ versions", "primary")
         self.connect_button.setDefault(True)
         self.connect_button.clicked.connect(self._choose)
-        self._group.buttonToggled.connect(self._follow)
         controller.changed.connect(self._show)
         self.resize(760, 280)
 
