@@ -87,7 +87,7 @@ class FlowPart(View):
         self._stale = False  # This is True if the layers shown do not match the current parameters.
         self._seed = 0
         self.view = FlowView(self)
-        self.view.drawn.connect(self._drawn)
+        self.view.canvas.drawn.connect(self._drawn)
         self.view.canvas.stroked.connect(self._shown.keep_stroke)
         self.view.pixel_hovered.connect(self._pixels.point_at)
         layout = flush(QVBoxLayout(self))

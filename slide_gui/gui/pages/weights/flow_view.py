@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -266,14 +266,7 @@ class FlowView(Picker):
     ----------
     columns : tuple of FlowColumn
         The columns shown.
-
-    Signals
-    -------
-    drawn(object)
-        The image on the canvas has changed. The argument is this image, of shape (rows, columns).
     """
-
-    drawn = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -281,7 +274,6 @@ class FlowView(Picker):
         self._shape: tuple[int, ...] = (28, 28)
         self._images: dict[tuple[FlowTile, str], QImage] = {}
         self.canvas = DrawingCanvas(self)
-        self.canvas.drawn.connect(self.drawn)
         self.canvas.pixel_hovered.connect(self._hover)
         self.setAccessibleName("Flow through the layers: pictures")
 
@@ -461,4 +453,3 @@ def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))
     painter.drawPolygon(QPolygonF(head))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
