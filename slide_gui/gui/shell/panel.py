@@ -236,11 +236,6 @@ def _rows(dataset: Dataset) -> tuple[str, str]:
     return f"{train} of {total} rows for training", held
 
 
-def _column(dataset: Dataset, column: int) -> str:
-    name = dataset.opened.columns[column]
-    return f"“{name}”" if dataset.opened.header else f"column {name}"
-
-
 class ParameterPanel(VerticalScroll):
     """The panel on the left, whose controls show and set the workspace's parameters.
 
@@ -427,7 +422,8 @@ class ParameterPanel(VerticalScroll):
             what = f"{what}\n{counted(dataset.n_missing, 'missing cell')} filled"
         column = dataset.opened.label_column
         if column is not None and dataset.opened.columns:
-            what = "\n".join([what, f"classes: {_column(dataset, column)}"])
+            name = dataset.opened.columns[column]
+            what = f"{what}\nclasses: {f'“{name}”' if dataset.opened.header else f'column {name}'}"
         self._counts.setText("\n".join([*_rows(dataset), what]))
         source = self._workspace.source
         self._opened_as.setVisible(source is not None and bool(source.paths))
