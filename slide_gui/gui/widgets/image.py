@@ -166,7 +166,6 @@ class DrawingCanvas(Picker):
         rows, columns = self._covered(index)
         last = min(rows.stop, grid.shape[0]) - 1, min(columns.stop, grid.shape[1]) - 1
         box = grid.rect(rows.start * grid.shape[1] + columns.start).united(grid.rect(last[0] * grid.shape[1] + last[1]))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
         for colour, width in ((washed(theme.paper, 0.8), 3.5), (QColor(theme.accent), 1.5)):
             painter.setPen(QPen(colour, width))
             painter.drawRect(box)
@@ -371,5 +370,4 @@ class FeatureBars(Picker):
         if column.width() < 4.0:
             column = QRectF(column.center().x() - 2.0, column.y(), 4.0, column.height())
         painter.setPen(QPen(colour, 2.0))
-        painter.setBrush(QColor(0, 0, 0, 0))
         painter.drawRect(column)

@@ -201,7 +201,6 @@ def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) ->
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(theme_of(widget).accent), 2.0))
     painter.drawRoundedRect(box.adjusted(-2.0, -2.0, 2.0, 2.0), 3.0, 3.0)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def washed(colour: str, alpha: float) -> QColor:
