@@ -61,13 +61,8 @@ class _Cells(QStyledItemDelegate):
                 painter.drawRect(box.adjusted(inside, inside, -inside, -inside))
 
 
-class ColorTable(QTableWidget):
-    """A table of coloured cells that adapt to its size. Arrow keys move the cursor; a click or Enter activates a cell.
-
-    Attributes
-    ----------
-    outlined : tuple of (row, column)
-        The cells with a frame.
+class ResultTable(QTableWidget):
+    """A table whose cells cannot be edited. Arrow keys move the cursor; a click or Enter activates a cell.
 
     Signals
     -------
@@ -77,18 +72,47 @@ class ColorTable(QTableWidget):
 
     cell_clicked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None, name: str = "") -> None:
+    def __init__(self, parent: QWidget | None, name: str) -> None:
         super().__init__(parent)
         self.setAccessibleName(name)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.clicked.connect(self._report)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Emit `cell_clicked` for the current cell if the user presses Enter.
+
+        Qt's signal `activated` is not used, because in some styles it is also emitted after a click.
+        """
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._report(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(QModelIndex)
+    def _report(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.cell_clicked.emit((index.row(), index.column()))
+
+
+class ColorTable(ResultTable):
+    """A table of coloured cells that adapt to its size.
+
+    Attributes
+    ----------
+    outlined : tuple of (row, column)
+        The cells with a frame.
+    """
+
+    def __init__(self, parent: QWidget | None = None, name: str = "") -> None:
+        super().__init__(parent, name)
         self._cells: dict[tuple[int, int], ColorCell] = {}
         self._legend, self._stale = ("", BLUE), False
         self._placeholder = self._description = ""
         self.outlined: tuple[tuple[int, int], ...] = ()
         self.setItemDelegate(_Cells(self))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for head in (self.horizontalHeader(), self.verticalHeader()):
@@ -101,7 +125,6 @@ class ColorTable(QTableWidget):
         # Long row headings are cut off at the end, so that numbers at their beginning remain visible.
         self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.clicked.connect(self._report)
         self.setMinimumSize(280, 140)
         self._describe()
 
@@ -179,16 +202,6 @@ class ColorTable(QTableWidget):
         super().resizeEvent(event)
         self._fit()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Emit `cell_clicked` for the current cell if the user presses Enter.
-
-        Qt's signal `activated` is not used, because in some styles it is also emitted after a click.
-        """
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._report(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         theme, view = theme_of(self), self.viewport()
@@ -207,11 +220,6 @@ class ColorTable(QTableWidget):
         if width < _WIDE:
             return QRectF(0, top + 14, width, _FOOT - 14)
         return QRectF(left, top, width - left, _FOOT)
-
-    @Slot(QModelIndex)
-    def _report(self, index: QModelIndex) -> None:
-        if index.isValid():
-            self.cell_clicked.emit((index.row(), index.column()))
 
 
 def _item(text: str, tip: str) -> QTableWidgetItem:

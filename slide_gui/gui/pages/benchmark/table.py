@@ -11,12 +11,12 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableWidget,
     QTableWidgetItem,
     QWidget,
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.color_table import ResultTable
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, washed, write
 from slide_gui.text import plain
 
@@ -198,7 +198,7 @@ _TITLE = 164  # The header with the names of the rows has this width in pixels.
 _NARROWEST = 180  # Every column has at least this width in pixels.
 
 
-class EvaluationTable(QTableWidget):
+class EvaluationTable(ResultTable):
     """The table of results. Arrow keys move the cursor, Enter or a click opens the runs of a cell, Alt+Down sorts.
 
     Attributes
@@ -218,7 +218,7 @@ class EvaluationTable(QTableWidget):
     """A cell was opened; the argument is (keys of the cell's runs, key of its row, index of its column)."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
-        super().__init__(parent)
+        super().__init__(parent, name)
         self.heads: tuple[tuple[str, str], ...] = ()
         self.rows: tuple[EvaluationRow, ...] = ()
         self.ordered = ordered
@@ -227,14 +227,9 @@ class EvaluationTable(QTableWidget):
         self.setItemDelegate(EvaluationDelegate(self))
         self.setShowGrid(False)
         self.setMouseTracking(True)
-        self.setTabKeyNavigation(False)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setAccessibleName(name)
         self.setVerticalHeader(_RowTitles(self))
-        self.setCornerButtonEnabled(False)
         head = self.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         head.setMinimumSectionSize(_NARROWEST)
@@ -244,7 +239,7 @@ class EvaluationTable(QTableWidget):
         head.setSortIndicatorShown(ordered)
         head.sectionClicked.connect(self._head_clicked)
         head.sectionResized.connect(self._set_head)
-        self.clicked.connect(self._request_runs)
+        self.cell_clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[tuple[str, str]], rows: Sequence[EvaluationRow]) -> None:
         """Replace the column headings and rows. The table remains sorted by the same column."""
@@ -304,18 +299,15 @@ class EvaluationTable(QTableWidget):
     def _head_clicked(self, section: int) -> None:
         self.set_order(None if self.order == section else section)
 
-    @Slot(QModelIndex)
-    def _request_runs(self, index: QModelIndex) -> None:
-        if index.isValid():
-            row = self.rows[index.row()]
-            keys = row.cells[index.column()].keys
-            if keys:
-                self.runs_requested.emit((keys, row.key, index.column()))
+    @Slot(object)
+    def _request_runs(self, place: tuple[int, int]) -> None:
+        row, column = self.rows[place[0]], place[1]
+        keys = row.cells[column].keys
+        if keys:
+            self.runs_requested.emit((keys, row.key, column))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._request_runs(self.currentIndex())
-        elif event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
+        if event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
             if self.ordered:
                 self._head_clicked(max(self.currentColumn(), 0))
         else:
