@@ -183,7 +183,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
         self.is_full: bool = False
-        self.settings, self._store = settings, store
+        self.settings = settings
         # The dictionary stores whether the panel is shown, with the key True for narrow and False for wide windows.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
