@@ -85,11 +85,9 @@ def _paint_label(
 
     `short` maps titles to the short titles that replace them if they are too wide.
     """
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
     painter.drawEllipse(QRectF(box.x() + 2, box.y() + 5, 6, 6))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setFont(fonts[row.removable])
     painter.setPen(QColor(theme.text))
     area = box.adjusted(13 if row.color.alpha() else 1, 0, 0, 0)
@@ -100,12 +98,10 @@ def _paint_label(
 
 def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
     """Paint the × button of a row."""
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(QColor(theme.muted), 1.25))
     mark = box.adjusted(5.5, 5.5, -5.5, -5.5)
     painter.drawLine(mark.topLeft(), mark.bottomRight())
     painter.drawLine(mark.topRight(), mark.bottomLeft())
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 _BACK, _BACK_WIDTH = "‹ Back", 64
@@ -298,11 +294,13 @@ class WeightTiles(PaintedWidget):
                     painter.drawText(box, MIDDLE, _fitting(self._columns[column], metrics, box.width()))
             pins = [row.title for row in self.rows if row.removable]
             short = {pin: name.strip("…") for pin, name in zip(pins, told_apart(pins), strict=True)}
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             for number in dict.fromkeys(row for row, _ in visible):
                 if layout.label(number).width():
                     _paint_label(painter, theme, layout.label(number), self.rows[number], fonts, short)
                 if self.rows[number].removable:
                     _paint_remove(painter, theme, layout.remove(number))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             painter.setFont(fonts[0])
             self._paint_tiles(painter, theme, layout, visible)
             focus_ring(painter, self, layout.tile(*self._current))
