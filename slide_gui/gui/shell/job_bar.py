@@ -1,11 +1,11 @@
 """The status bar's display of the running job with its progress, remaining time and a button that cancels it."""
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QWidget
 
 from slide_gui.gui.state.jobs import JobStatus
-from slide_gui.gui.widgets.controls import ElidedLabel, label, literal
-from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label, literal
+from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.text import time_left
 
 
@@ -18,24 +18,21 @@ class JobBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._status: JobStatus | None = None
-        self._text = ElidedLabel("", self, "")
+        layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
+        self._text = placed(layout, ElidedLabel("", self, ""))
         self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        self._bar = QProgressBar(self, textVisible=False, maximum=1000)
+        self._bar = placed(layout, QProgressBar(self, textVisible=False, maximum=1000))
         self._bar.setFixedWidth(120)
         self._bar.setAccessibleName("Progress")
-        self._left = label("", self, minimumWidth=104)
-        self._cancel = QPushButton("Cancel", self)
-        self._cancel.setProperty("kind", "small")
-        layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
+        self._left = placed(layout, label("", self, minimumWidth=104))
+        self._cancel = add_button(self, layout, "Cancel", kind="small", clicked=self._stop)
         for each in (self._text, self._bar, self._left, self._cancel):
-            layout.addWidget(each)
             policy = each.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
         self.setFixedHeight(26)  # With this height, the status bar including its margins is 32 pixels high.
         self.setAccessibleName("Running job")
-        self._cancel.clicked.connect(self._stop)
         self.show_status(None)
 
     def sizeHint(self) -> QSize:

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QPlainTextEdit,
-    QPushButton,
     QSizePolicy,
     QToolButton,
     QWidget,
@@ -15,8 +14,8 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel, literal, set_look
-from slide_gui.gui.widgets.layouts import nested
+from slide_gui.gui.widgets.controls import PlainLabel, add_button, literal, set_look
+from slide_gui.gui.widgets.layouts import nested, placed
 
 
 class Notice(QFrame):
@@ -44,40 +43,29 @@ class Notice(QFrame):
         self._title, self._text = PlainLabel("", self), PlainLabel("", self, wordWrap=True)
         self._title.setFont(figure_font(self, strong=True))
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.remedy = QPushButton(self)
-        self._fold = QPushButton("Details", self)
-        self._fold.setCheckable(True)
-        self._copy = QPushButton(self)
-        self._details = QPlainTextEdit(self, readOnly=True)
-        self._details.setFixedHeight(120)
-        self._details.setAccessibleName("Details")
-        self._close = QToolButton(self)
-        self._close.setText("×")
-        self._close.setToolTip("Dismiss (Esc)")
-        self._close.setAccessibleName("Dismiss")
-        for each in (self._fold, self._copy):
-            each.setProperty("kind", "flat")
-        self._arrange()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        self._fold.toggled.connect(self._details.setVisible)
-        self._copy.clicked.connect(self._to_clipboard)
-        self.remedy.clicked.connect(self._run_remedy)
-        self._close.clicked.connect(self.hide)
-        self.hide()
-
-    def _arrange(self) -> None:
         layout = QGridLayout(self)
         layout.setContentsMargins(16, 10, 8, 12)
         layout.setVerticalSpacing(4)
         layout.setColumnStretch(0, 1)
         layout.addWidget(self._title, 0, 0)
-        layout.addWidget(self._close, 0, 1)
         layout.addWidget(self._text, 1, 0)
         buttons = nested(layout, QHBoxLayout(), 2, 0, spacing=8)
-        for each in (self.remedy, self._fold, self._copy):
-            buttons.addWidget(each)
+        self.remedy = add_button(self, buttons, "", clicked=self._run_remedy)
+        self._fold = add_button(self, buttons, "Details", kind="flat")
+        self._fold.setCheckable(True)
+        self._copy = add_button(self, buttons, "", kind="flat", clicked=self._to_clipboard)
         buttons.addStretch()
-        layout.addWidget(self._details, 3, 0, 1, 2)
+        self._details = placed(layout, QPlainTextEdit(self, readOnly=True), 3, 0, 1, 2)
+        self._details.setFixedHeight(120)
+        self._details.setAccessibleName("Details")
+        close = placed(layout, QToolButton(self), 0, 1)
+        close.setText("×")
+        close.setToolTip("Dismiss (Esc)")
+        close.setAccessibleName("Dismiss")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self._fold.toggled.connect(self._details.setVisible)
+        close.clicked.connect(self.hide)
+        self.hide()
 
     @Slot(object)
     def show_message(self, message: UserMessage) -> None:
