@@ -221,9 +221,8 @@ class MainWindow(QMainWindow):
         self.keeper.known_folders = lambda: [*self.opening.folders(), *self.recent.folders]
         self.keeper.ask_where_data_are = self.opening.ask_where_data_are
         self.keeper.inputs = self._inputs
-        self.reading_preview = ReadingPreview(self.workspace, central)
         right = nested(middle, QVBoxLayout(), 1, spacing=0)
-        right.addWidget(self.reading_preview)
+        self.reading_preview = placed(right, ReadingPreview(self.workspace, central))
         right.addWidget(self.pages, 1)
         self.foot = nested(right, QVBoxLayout())
         below = nested(right, QHBoxLayout())

@@ -32,7 +32,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedBox, StartPause, add_button, label, name_box
-from slide_gui.gui.widgets.layouts import nested
+from slide_gui.gui.widgets.layouts import nested, placed
 from slide_gui.progress import Progress
 from slide_gui.text import THIN, count_range, counted, place_name
 
@@ -78,26 +78,22 @@ class CurvesPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         tip = "Train and evaluate at every noise level and depth; an interrupted sweep resumes where it stopped"
-        self._buttons = StartPause(("Sweep…", "Stop"), tip, "sweep", self)
+        self._buttons = placed(row, StartPause(("Sweep…", "Stop"), tip, "sweep", self))
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
-        self.shown = ElidedBox(self, tip="Select the settings whose runs are plotted", least=20)
+        self.shown = placed(row, ElidedBox(self, tip="Select the settings whose runs are plotted", least=20))
         name_box(self.shown, "Curves shown")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.shown.activated.connect(self._choose_shown)
-        row.addWidget(self._buttons)
-        row.addWidget(self.shown)
         tip = "Train at the current noise level and depth with median widths, then evaluate"
         self.estimate_button = add_button(self, row, "Estimate this point", tip, clicked=self._estimate_offered)
         row.addStretch(1)
-        self.status = label("", self, wraps=True, height=32)
-        self.status.setToolTip("The glossary in the guide (F1) explains criteria, widths and the guard")
-        self.sentence = label("", self, "", wraps=True, accessibleName="Result on these data")
+        self.sentence = placed(self.column, label("", self, "", wraps=True, accessibleName="Result on these data"))
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.column.addWidget(self.sentence)
-        self.column.addWidget(self.status)
+        self.status = placed(self.column, label("", self, wraps=True, height=32))
+        self.status.setToolTip("The glossary in the guide (F1) explains criteria, widths and the guard")
 
     # Settings ---------------------------------------------------------------------------------------------------
 

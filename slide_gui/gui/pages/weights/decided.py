@@ -100,15 +100,7 @@ class DecidedPart(QWidget):
         self._workspace, self._runs = workspace, runs
         self.controller = DecisionController(workspace, runs, self)
         self._input, self._brief, self._unlike = "x", False, False
-        self.brief, self._details, self._hint = label("", self, "", wraps=True, height=32), QWidget(self), QWidget(self)
-        self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True, height=30)
-        self.title.setToolTip("The predicted class, and its margin over the next best class")
         self._bars: list[tuple[ElidedLabel, QProgressBar, QLabel]] = []
-        self.cards = [SupportVectorCard(self._details)]
-        self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)
-        self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._legend.setFixedHeight(16)
-        self._flip_image, self.flip_text = PlainLabel("", self._flip), label("", self._flip, wraps=True)
         self._arrange()
         row = flush(QHBoxLayout(self._hint), 12)
         self._why = placed(row, label("", self._hint, wraps=True), 1)
@@ -125,33 +117,36 @@ class DecidedPart(QWidget):
     def _arrange(self) -> None:
         """Arrange the bars of the classes, the support vectors and the changed image side by side."""
         layout = flush(QVBoxLayout(self))
-        for part in (self.brief, self._details, self._hint):
-            layout.addWidget(part)
+        self.brief = placed(layout, label("", self, "", wraps=True, height=32))
+        self._details, self._hint = placed(layout, QWidget(self)), placed(layout, QWidget(self))
         layout.addStretch(1)
         columns = flush(QHBoxLayout(self._details), _GAP)
         left = nested(columns, QVBoxLayout(), spacing=6)
+        self.title = placed(left, ElidedLabel("", self._details, ""))
+        self.title.setToolTip("The predicted class, and its margin over the next best class")
         self.title.setFixedWidth(_BARS)
-        left.addWidget(self.title)
         self._grid = nested(left, QGridLayout(), spacing=4)
         for row in range(_MOST_BARS):
             name = placed(self._grid, ElidedLabel("", self._details), row, 0)
             bar = placed(self._grid, QProgressBar(self._details, textVisible=False), row, 1)
             bar.setMinimumWidth(24)
             self._bars.append((name, bar, placed(self._grid, label("", self._details), row, 2)))
-        left.addWidget(self.about)
+        self.about = placed(left, label("", self._details, wraps=True, height=30))
         left.addStretch(1)
         middle = nested(columns, QVBoxLayout(), spacing=6)
         middle.addWidget(ElidedLabel("Nearest support vectors of both classes", self._details, ""))
         self._vectors = nested(middle, QHBoxLayout(), spacing=_NARROW_GAP)
-        self._vectors.addWidget(self.cards[0])
+        self.cards = [placed(self._vectors, SupportVectorCard(self._details))]
         self.cards[0].clicked.connect(self._show_sample)
-        middle.addWidget(self._legend)
+        self._legend = placed(middle, PlainLabel("", self._details))
+        self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._legend.setFixedHeight(16)
         middle.addStretch(1)
-        columns.addWidget(self._flip, 1)
+        self._flip = placed(columns, QWidget(self._details), 1)
         right = flush(QGridLayout(self._flip), 6)
         right.addWidget(ElidedLabel("Changes that flip the prediction", self._flip, ""), 0, 0, 1, 2)
-        right.addWidget(self._flip_image, 1, 0, Qt.AlignmentFlag.AlignTop)
-        right.addWidget(self.flip_text, 1, 1, Qt.AlignmentFlag.AlignTop)
+        self._flip_image = placed(right, PlainLabel("", self._flip), 1, 0, Qt.AlignmentFlag.AlignTop)
+        self.flip_text = placed(right, label("", self._flip, wraps=True), 1, 1, Qt.AlignmentFlag.AlignTop)
         right.setColumnStretch(1, 1)
         right.setRowStretch(2, 1)
         for each in (self.brief, *self.findChildren(ElidedLabel)):
