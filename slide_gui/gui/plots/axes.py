@@ -313,6 +313,9 @@ class Plot(HoverWidget):
         """Return the anchor point of the callout and its lines of text, or None if there is no callout."""
         return None
 
+    def _at(self, place: QPointF) -> Any:
+        """Return the item at a position in pixels, or None if there is no item."""
+
     def _values_of(self, target: Any) -> tuple[float, float]:
         """Return the horizontal and vertical values of an item selected with the keyboard."""
         raise NotImplementedError
