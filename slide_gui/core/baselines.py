@@ -300,30 +300,24 @@ class Transformer:
         return np.concatenate(blocks)
 
 
-@dataclass(frozen=True, eq=False)
-class OtherClassifier:
-    """A fitted scikit-learn classifier that is used instead of the multi-width SVM.
+def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
+    """Return the class codes and decision values that a scikit-learn classifier predicts in place of the SVM.
 
-    Attributes
+    Parameters
     ----------
     estimator : object
-        The scikit-learn object, fitted to class codes 0 … k − 1. Do not change it.
+        The scikit-learn object, fitted to class codes 0 … k − 1.
+    Z : ndarray of shape (n, D)
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n,)
+    decisions : ndarray of shape (n, 1) for two classes, else (n, k)
+        Results of the method `decision_function`. A classifier without this method gives the class probabilities or, for two
+        classes, the probability of the second class minus ½.
     """
-
-    estimator: Any
-
-    def predict(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
-        """Return the predicted class code and the decision values of each row.
-
-        Returns
-        -------
-        codes : ndarray of int, shape (n,)
-        decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-            Results of the classifier's method `decision_function`. A classifier without this method gives the class
-            probabilities or, for two classes, the probability of the second class minus ½.
-        """
-        codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
-        if hasattr(self.estimator, "decision_function"):
-            return codes, np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
-        probabilities = np.asarray(self.estimator.predict_proba(Z), np.float64)
-        return codes, probabilities[:, 1:] - 0.5 if probabilities.shape[1] == 2 else probabilities
+    codes = np.asarray(estimator.predict(Z)).astype(np.intp)
+    if hasattr(estimator, "decision_function"):
+        return codes, np.asarray(estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
+    probabilities = np.asarray(estimator.predict_proba(Z), np.float64)
+    return codes, probabilities[:, 1:] - 0.5 if probabilities.shape[1] == 2 else probabilities

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import slide_gui
 from slide_gui import SLIDE, LinearImputer, MultiWidthSVC, SLIDEClassifier
 from slide_gui.core import baselines
-from slide_gui.core.baselines import ESTIMATORS, Estimator, OtherClassifier, Transformer
+from slide_gui.core.baselines import ESTIMATORS, Estimator, Transformer, predicted_by
 from slide_gui.core.estimators import layer_sizes, seed_of
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
@@ -406,15 +406,15 @@ def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_
 
 
 def test_that_a_classifier_equals_scikit_learns_and_can_be_cancelled_before_its_fit():
-    found = OtherClassifier(Estimator.of(f"sklearn.{KNN}", {"n_neighbors": 3}).fit("classifier", 0, X, Y))
-    codes, decisions = found.predict(X[:50])
+    found = Estimator.of(f"sklearn.{KNN}", {"n_neighbors": 3}).fit("classifier", 0, X, Y)
+    codes, decisions = predicted_by(found, X[:50])
     np.testing.assert_array_equal(codes, KNeighborsClassifier(3).fit(X, Y).predict(X[:50]))
     assert decisions.shape == (50, 3)
     two = (Y > 0).astype(np.intp)
-    codes, decisions = OtherClassifier(Estimator.of(REGRESSION).fit("classifier", 0, X, two)).predict(X)
+    codes, decisions = predicted_by(Estimator.of(REGRESSION).fit("classifier", 0, X, two), X)
     np.testing.assert_array_equal(codes, decisions[:, 0] > 0)
     with pytest.raises(Cancelled):
-        OtherClassifier(Estimator.of(REGRESSION).fit("classifier", 0, X, two, progress=StopAfter(1)))
+        Estimator.of(REGRESSION).fit("classifier", 0, X, two, progress=StopAfter(1))
 
 
 def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn():
@@ -528,6 +528,6 @@ MARGINS, SHARES = np.array([-0.5, 2.0, 0.1]), np.array([[0.7, 0.3], [0.2, 0.8], 
 def test_that_decisions_are_values_or_else_probabilities(functions, expected):
     functions = {"predict": np.array([0.0, 1.0, 1.0]), **functions}
     estimator = SimpleNamespace(**{name: lambda _, values=values: values for name, values in functions.items()})
-    codes, decisions = OtherClassifier(estimator).predict(X[:3])
+    codes, decisions = predicted_by(estimator, X[:3])
     assert codes.tolist() == [0, 1, 1]
     np.testing.assert_array_equal(decisions, expected)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from slide_gui import __version__
 from slide_gui.blas import loaded_blas, one_thread_if_busy
-from slide_gui.core.baselines import OtherClassifier
+from slide_gui.core.baselines import predicted_by
 from slide_gui.core.sda.model import SdaHistory
 from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
@@ -97,8 +97,10 @@ The decision values have the shape (n, 1) for two classes, otherwise (n, n_class
 """
 
 
-def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
+def predictor_of(representation: Representation, classifier: Any) -> Predictor:
     """Return a function that transforms rows by a representation and predicts their classes with a classifier.
+
+    The classifier is an `SvmModel` or a fitted classifier of scikit-learn.
 
     For an SVM, the decision value of a row is its margin if there are two classes. With more classes, each row has one
     score per class.
@@ -106,8 +108,8 @@ def predictor_of(representation: Representation, classifier: SvmModel | OtherCla
 
     def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         Z = representation.transform(rows, progress=progress)
-        if isinstance(classifier, OtherClassifier):
-            return classifier.predict(Z)
+        if not isinstance(classifier, SvmModel):
+            return predicted_by(classifier, Z)
         scores = classifier.scores(Z, progress=progress)
         codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
         return codes, scores.reshape(len(rows), -1)
@@ -383,7 +385,7 @@ def _trained(
         return network.predict, None, network
     if spec.classifier is not None:
         other = spec.classifier.fit("classifier", spec.seed, Z, codes[data.rows], progress=progress)
-        return predictor_of(representation, OtherClassifier(other)), None, None
+        return predictor_of(representation, other), None, None
     neighbour = None if spec.neighbour is None else reuse.results[spec.neighbour.hash]
     sizes, groups = block_sizes(Z.shape[1], fitted.groups), rows_of(data.classes.groups, data.rows)
     training = TrainingSet(Z, codes[data.rows], sizes, None, groups, reuse.logs[spec.hash])
