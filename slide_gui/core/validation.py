@@ -66,6 +66,11 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
     return int(value)  # type: ignore[call-overload,no-any-return]  # exact above 2⁵³ as well
 
 
+def check_integers(values: object, **least: int) -> dict[str, Any]:
+    """Return the named attributes as ints. Raise ValueError if one is not an integer, or is below the given number."""
+    return {name: check_integer(name, getattr(values, name), number) for name, number in least.items()}
+
+
 def number_or_nan(value: object) -> float:
     """Return a real number as a float. Return NaN for a boolean, a number that is too large, and any other object."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Real)):

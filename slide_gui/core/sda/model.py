@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block, tiles
-from slide_gui.core.validation import check_dtype, check_integer, check_noise, check_number
+from slide_gui.core.validation import check_dtype, check_integer, check_integers, check_noise, check_number
 from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_ROWS_PER_STEP = 4096
@@ -90,13 +90,10 @@ class SdaParameters:
             n_units=n_units,
             noise=_noises(self.noise, len(n_units)),
             pretraining_rate=check_number("pretraining_rate", self.pretraining_rate, positive=True),
-            pretraining_epochs=check_integer("pretraining_epochs", self.pretraining_epochs, 0),
             fine_tuning_rate=check_number("fine_tuning_rate", self.fine_tuning_rate, positive=True),
-            fine_tuning_epochs=check_integer("fine_tuning_epochs", self.fine_tuning_epochs, 0),
             batch_size=check_integer("batch_size", self.batch_size, 1, MOST_ROWS_PER_STEP),
-            patience=check_integer("patience", self.patience, 1),
-            seed=check_integer("seed", self.seed, 0),
             dtype=check_dtype(self.dtype),
+            **check_integers(self, pretraining_epochs=0, fine_tuning_epochs=0, patience=1, seed=0),
         )
 
 

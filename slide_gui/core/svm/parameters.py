@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
-from slide_gui.core.validation import check_flag, check_integer, check_number
+from slide_gui.core.validation import check_flag, check_integer, check_integers, check_number
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,8 @@ class SvmParameters:
             C=C,
             tol=check_number("tol", self.tol, positive=True),
             max_iter=max_iter,
-            subset_size=check_integer("subset_size", self.subset_size, 2),
-            starts=check_integer("starts", self.starts, 1),
             retune=check_flag("retune", self.retune),
-            retune_rows=check_integer("retune_rows", self.retune_rows, 2),
-            memory=check_integer("memory", self.memory, 1),
-            seed=check_integer("seed", self.seed, 0),
+            **check_integers(self, subset_size=2, starts=1, retune_rows=2, memory=1, seed=0),
         )
 
 
