@@ -68,6 +68,7 @@ ARRAYS = {
 """Maps the name of each array of a result to its type and number of dimensions."""
 
 _OF_CLASSIFIER = ("support", "coefficients", "biases")
+_SAME = ("dataset", "generated", "labels", "n_train", "train_error", "validation_error")
 
 
 @dataclass(frozen=True)
@@ -297,12 +298,7 @@ class RunResult:
         """Return all fields except the arrays as JSON-compatible values."""
         return {
             "spec": self.spec.document(),
-            "dataset": self.dataset,
-            "generated": self.generated,
-            "labels": list(self.labels),
-            "n_train": self.n_train,
-            "train_error": self.train_error,
-            "validation_error": self.validation_error,
+            **{name: getattr(self, name) for name in _SAME},
             "timings": asdict(self.timings),
             "versions": dict(self.versions),
             "classifier": None if self.classifier is None else _plain(self.classifier),
