@@ -110,6 +110,7 @@ def assemble(
         guesses += [*_unseen_classes(train, test), *_shared_groups(train, test)]
     if known:  # the user need not check the guesses about a known benchmark data set
         guesses = [replace(guess, sure=True) for guess in guesses]
+    of_entry = {each: getattr(known, each) for each in ("label_names", "licence", "citation", "key") if known}
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
     return Dataset(
         name=known.title if known else name if paths[0].is_dir() else name.split(".")[0] or name,
@@ -118,17 +119,14 @@ def assemble(
         train_labels=train.labels,
         test_labels=test_labels,
         image_shape=train.image_shape,
-        label_names=known.label_names if known else train.label_names,
         source="; ".join(str(path) for path in paths),
-        licence=known.licence if known else "not stated",
-        citation=known.citation if known else "",
-        key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
         opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
         groups=train.groups,
         missing=missing,
         scaling=scaling,
         unscaled=unscaled,
+        **{"label_names": train.label_names, **of_entry},
     )
 
 
