@@ -249,21 +249,20 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
             remedy = "use fewer folds, another fraction or another seed, or do not group the rows"
         raise DataError(f"the training set or the test set is empty ({held_out}); {remedy}", whole.name)
     train = np.setdiff1d(np.arange(n), test)
-    labels = whole.train_labels
     order = np.concatenate([train, test]).astype(np.int64)
     rows, scaling = _scaled_by(train, whole, whole.train)
     divided = replace(
         whole,
         train=rows[train],
         test=rows[test],
-        train_labels=None if labels is None else labels[train],
-        test_labels=None if labels is None else labels[test],
+        train_labels=_chosen_rows(whole.train_labels, train),
+        test_labels=_chosen_rows(whole.train_labels, test),
         held_out=held_out,
         order=order,
         whole=whole.fingerprint,
-        groups=None if whole.groups is None else whole.groups[train],
-        test_groups=None if whole.groups is None else whole.groups[test],
-        missing=None if whole.missing is None else whole.missing[order],
+        groups=_chosen_rows(whole.groups, train),
+        test_groups=_chosen_rows(whole.groups, test),
+        missing=_chosen_rows(whole.missing, order),
         scaling=scaling,
     )
     return with_filled(divided, progress)
