@@ -58,11 +58,9 @@ def _get(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     dataset = options.read_data(options.data_source(arguments))
     document = {
-        "name": dataset.name,
-        "generated": dataset.generated,
-        "source": dataset.source,
-        "n_train": int(dataset.train.shape[0]),
-        "n_test": int(dataset.test.shape[0]),
+        **{name: getattr(dataset, name) for name in ("name", "generated", "source")},
+        "n_train": len(dataset.train),
+        "n_test": len(dataset.test),
         "held_out": None if dataset.held_out is None else str(dataset.held_out),
         "n_features": dataset.n_features,
         "image_shape": dataset.image_shape,
@@ -72,9 +70,7 @@ def _info(arguments: argparse.Namespace) -> int:
         "test_labels": _counts(dataset.test_labels, dataset),
         "lowest": float(dataset.train.min()),
         "highest": float(dataset.train.max()),
-        "licence": dataset.licence,
-        "citation": dataset.citation,
-        "fingerprint": dataset.fingerprint,
+        **{name: getattr(dataset, name) for name in ("licence", "citation", "fingerprint")},
     }
     lines = (f"{name.replace('_', ' '):<14} {_shown(value)}" for name, value in document.items())
     return print_answer(arguments, document, lines)
