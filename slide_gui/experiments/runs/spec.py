@@ -483,8 +483,6 @@ _DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
 
 def _plain(value: Any) -> Any:
     """Convert the value of a field to a value that JSON supports."""
-    if value is None or isinstance(value, (str, int, float)):
-        return value
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if hasattr(value, "document"):
