@@ -110,11 +110,14 @@ def predictor_of(representation: Representation, classifier: Any) -> Predictor:
         Z = representation.transform(rows, progress=progress)
         if not isinstance(classifier, SvmModel):
             return predicted_by(classifier, Z)
-        scores = classifier.scores(Z, progress=progress)
-        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        return codes, scores.reshape(len(rows), -1)
+        return _decided(classifier.scores(Z, progress=progress).reshape(len(rows), -1))
 
     return predict
+
+
+def _decided(scores: NDArray[np.float64]) -> tuple[Indices, NDArray[np.float64]]:
+    codes = (scores[:, 0] > 0.0).astype(np.intp) if scores.shape[1] == 1 else np.argmax(scores, axis=1)
+    return codes, scores
 
 
 def predict_in_blocks(
@@ -445,9 +448,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
         timings.append(result.timings)
 
     def predict(some: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        means = np.mean([each(some, progress)[1] for each in predictors], axis=0)
-        codes = (means[:, 0] > 0.0).astype(np.intp) if means.shape[1] == 1 else np.argmax(means, axis=1)
-        return codes, means
+        return _decided(np.mean([each(some, progress)[1] for each in predictors], axis=0))
 
     seconds = run_parts(data.spec, RunShape.of(dataset))[2]
     collector = ProgressCollector(progress.part(_TRAINING, 1.0), 0.0, seconds)
