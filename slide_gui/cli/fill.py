@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Entry, print_answer, progress_bar, usage, warn
+from slide_gui.cli.console import Entry, print_answer, progress_bar, usage
 from slide_gui.core.imputation import LinearImputer, hidden_cell_errors
 from slide_gui.core.validation import check_integer
 from slide_gui.data.files import write_whole
@@ -39,9 +39,7 @@ def _fill(arguments: argparse.Namespace) -> int:
     missing, names = np.isnan(rows), table.layout.columns
     filled[:, missing.all(axis=0)] = np.nan  # columns without a known cell stay empty
     write_whole(arguments.output, table.with_filled(filled, imputer.scale_))
-    for guess in table.layout.guesses:
-        if not guess.sure:
-            warn(f"{arguments.data}, please check: {guess.what} ({guess.why})")
+    options.warn_of_guesses(arguments.data, table.layout.guesses)
     sums = missing.sum(axis=0), (missing & ~np.isnan(filled)).sum(axis=0), counts
     values = [np.append(each, each.sum()) for each in sums]
     n = counts.sum()

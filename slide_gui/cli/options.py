@@ -21,7 +21,7 @@ from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.data import files
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, save_model, trained_model
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource, read_image
@@ -280,16 +280,16 @@ def read_data(source: DataSource) -> Dataset:
             raise DataError("does not exist; give a file, or a name from slide-gui datasets list", path)
     with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
-    warn_of_guesses(dataset)
+    # A guess that the labels are missing is skipped: a command that needs labels reports an error.
+    warn_of_guesses(dataset.name, (guess for guess in dataset.checks if guess.why != dataset.opened.unlabelled))
     return dataset
 
 
-def warn_of_guesses(dataset: Dataset) -> None:
+def warn_of_guesses(name: str, guesses: Iterable[Guess]) -> None:
     """Print on stderr each uncertain guess about how to read the files, so that the user can check the guess."""
-    for guess in dataset.checks:
-        # A guess that the labels are missing is skipped: a command that needs labels reports an error.
-        if not guess.sure and guess.why != dataset.opened.unlabelled:
-            warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
+    for guess in guesses:
+        if not guess.sure:
+            warn(f"{name}, please check: {guess.what} ({guess.why})")
 
 
 def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
