@@ -22,7 +22,7 @@ class ClusterState:
     Attributes
     ----------
     n_workers : int
-        Number of workers that answered; 0 before a connection is made.
+        Number of connected workers; 0 without a connection.
     problem : str
         Sentence that explains why the connection failed; empty if it did not fail.
     connecting : bool
@@ -38,15 +38,15 @@ class ClusterState:
 class ClusterController(QObject):
     """Stores where the user wants runs to be computed, and connects to workers when they are needed.
 
-    Jobs that wait for runs on a cluster are in a separate queue. The thread of this queue only waits, so computations
-    in the window need not interrupt its jobs.
+    Jobs that wait for runs on a cluster are in a separate queue. They compute nothing themselves, so computations in
+    the window need not interrupt them.
 
     Parameters
     ----------
     path : Path
         Path of the run store.
     settings : QSettings
-        Settings that store the choice.
+        Settings of the program, in which the user's choice is stored.
 
     Signals
     -------
@@ -107,7 +107,7 @@ class ClusterController(QObject):
         task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Connect if needed, and return the connection. For runs in this window, disconnect and return None.
+        """Return a connection to the workers. If runs are computed in this window, disconnect and return None.
 
         This method is called in the thread of `queue`.
         """

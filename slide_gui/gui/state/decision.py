@@ -16,10 +16,10 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-# Predictions with at most this number of multiplications take up to 5 ms on the GUI thread. Longer ones are queued.
+# Largest number of multiplications in a prediction on the GUI thread (about 5 ms). Longer predictions are queued.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
-_CHANNEL = "decide"  # All jobs of this class use one channel, because they run one after another.
+_CHANNEL = "decide"  # All jobs of this class use this channel, so that a new job replaces the previous one.
 Image = NDArray[Any]
 
 
@@ -93,7 +93,7 @@ class DecisionController(QObject):
         self._following = False
         # If the search for changed pixels is unfinished, forget the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image
-        # If `_decider` is None, the job that prepares the classifier may be running. Let it finish.
+        # If `_decider` is None, a job may be preparing the classifier. Let that job finish.
         if self._decider is not None:
             self._stop()
 

@@ -80,7 +80,7 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
-        # This is True if the stored results of the table must be read as soon as the library has listed the runs.
+        # True if the stored results of the table must be read as soon as the library has listed the runs.
         self._read_requested = False
         library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
@@ -113,7 +113,7 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def cost(self) -> str:
-        """Return a text with the largest number of runs that the Start button would compute, and their total duration.
+        """Return a text with the maximum number of runs that the Start button would compute, and their total duration.
 
         The evaluation computes fewer runs if it eliminates candidates early. The text is empty if no run is missing or
         the stored results have not been read.
@@ -153,9 +153,9 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
-            # The first comparison imports SciPy, which must not delay the window. The results are cached.
+            # The comparisons of methods are computed and cached here. They import SciPy, which would block the window.
             _ = state.comparisons
-            # Show the stored results now, because the computation of the remaining cost takes a second.
+            # Report the stored results before the remaining cost, whose computation takes a second.
             progress.report(0.1, (table, state, {}, None))
             return table, state, remaining_cost(table, state, rows, progress.part(0.1, 1.0)), rows
 
@@ -188,7 +188,7 @@ class EvaluationController(QObject):
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        # If the job is interrupted and starts again, it finds the data sets here and need not load them again.
+        # If the job is interrupted and starts again, it uses these data sets and need not load them again.
         loaded: dict[str, Dataset] = {}
 
         def load(key: str, progress: Progress) -> Dataset:
@@ -214,7 +214,7 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return `stored` with each cell replaced by that of `live` if the latter has at least as many results.
+    """Return the table `stored`, in which cells of `live` replace the cells that do not have more results.
 
     `live` is the running evaluation, or a table of shipped or stored results. If `live` used other data with the same
     key, the cells of `stored` for these data are omitted. For example, `live` may have used generated data because the
@@ -230,7 +230,7 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
             # A shipped cell contains an error rate and a comparison instead of the errors of its test rows. Both remain
-            # valid if the running evaluation computes the same runs and gets the same errors.
+            # valid if the runs and errors of the two cells are the same.
             if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running

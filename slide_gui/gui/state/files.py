@@ -60,7 +60,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # If no settings exist for files of this size, the files need not be hashed.
+                return None  # If no settings are stored for files of this size, the files need not be hashed.
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
@@ -107,7 +107,7 @@ class RecentOpening:
 
     @property
     def name(self) -> str:
-        """Return the name of these files in menus."""
+        """Return the text that represents these files in menus."""
         others = len(self.paths) - 1
         name = printable(self.paths[0].name)
         return f"{name} and {others} more" if others else name

@@ -12,9 +12,9 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # A fit starts when the slider has not moved for this time.
-_SLOW_SECONDS = 0.05  # If a fit takes at most this time, no interpolation of layers is prepared.
-_REST_MILLISECONDS = 500  # The interpolation is prepared when no fit has run for this time.
+_SETTLE_SECONDS = 0.04  # Delay between the last movement of a slider and the start of the fit.
+_SLOW_SECONDS = 0.05  # Duration of a fit above which an interpolation of the layers is prepared.
+_REST_MILLISECONDS = 500  # Delay between the end of the last fit and the preparation of the interpolation.
 
 
 class Fitting(QObject):
@@ -25,7 +25,7 @@ class Fitting(QObject):
     explorer : Explorer or None
         Fits layers to the open data.
     watched : tuple of int
-        The rows of the first layer's weights that are previewed while the noise slider moves.
+        Indices of the rows of layer 1's weights that are previewed while the noise slider moves.
     parameters : StackParameters
         The current parameters; `stack` may have been fitted with earlier parameters.
     stack : Stack or None
@@ -35,7 +35,7 @@ class Fitting(QObject):
     seconds : float
         Duration of the last fit.
     problem : str
-        A warning if the threshold makes almost every feature equal in all rows; otherwise empty.
+        A warning if almost every feature is constant over the rows after thresholding; otherwise empty.
 
     Signals
     -------
@@ -113,8 +113,8 @@ class Fitting(QObject):
         if parameters.fit_on == "thresholded":
             shared += ["squashing", "threshold"]
         if any(getattr(shown, name) != getattr(parameters, name) for name in shared):
-            # Compute no preview in this case, because views would combine it with the scatter matrices of the earlier
-            # stack.
+            # Compute no preview after a change of the layers' inputs or of the sharing of weights. Views would combine
+            # the preview with the scatter matrices of the earlier stack.
             features = ()
         seconds = _SETTLE_SECONDS if settle else 0.0
 
@@ -172,11 +172,11 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # This result was already delivered as a payload of the job.
+                return  # The job has already delivered this fit as a payload.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if self.is_fresh(self.parameters.depth):
                 self._rest.start()
-            # Unless all layers are fitted, keep the preview, because views show it for the remaining layers.
+            # Until all layers are fitted, keep the preview, which views show for layers that are not fitted yet.
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
                 self.preview = None
         self.changed.emit()

@@ -17,10 +17,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # The payloads of a job are delivered at least this time apart.
-_TITLE_SECONDS = 0.25  # The status bar shows a job only after it has run for this time.
+_REDRAW_SECONDS = 0.04  # Minimum time between two deliveries of payloads of a job.
+_TITLE_SECONDS = 0.25  # Running time after which the status bar shows a job.
 _REST_MILLISECONDS = 100
-# A sweep or training requested by the user runs for this time before an automatic job interrupts it.
+# Time for which a sweep or training requested by the user runs before an automatic job interrupts it.
 _TURN_MILLISECONDS = 1000
 
 
@@ -70,12 +70,12 @@ class UserMessage:
 
 def sentence(error: Exception) -> str:
     """Return the message of an error as one sentence for the user."""
-    # A plain MemoryError with a text comes from this program. NumPy raises a subclass with a technical text instead.
+    # This program raises MemoryError with a text for the user. NumPy raises a subclass with a technical text.
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
-        return "There is not enough memory for this. Close other programs, or use fewer rows or features."
-    # The function str would put the text of a KeyError in quotes.
+        return "There is not enough memory. Close other programs, or use fewer rows or features."
+    # `str(error)` would put the text of a KeyError in quotes.
     message = error.args[0] if isinstance(error, KeyError) and error.args else error
-    # The function str would begin the text of an OSError with a number such as "[Errno 28]".
+    # `str(error)` would begin the text of an OSError with a number such as "[Errno 28]".
     if isinstance(error, OSError) and error.strerror:
         message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(message).strip() or type(error).__name__
@@ -101,11 +101,11 @@ class _Job(Progress):
     restarts: bool
     fraction: float = 0.0
     payload: object = None
-    awake: bool = False  # This is True if the GUI thread has not handled the last signal of this job yet.
+    awake: bool = False  # True if the GUI thread has not handled the last signal of this job yet.
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
-    delivered: float = 0.0  # The GUI thread received the last payload at this time.
+    delivered: float = 0.0  # Time at which the GUI thread received the last payload.
     drained: float = 0.0
     future: Future[Any] | None = None
     unwanted: threading.Event = field(default_factory=threading.Event)
@@ -162,7 +162,7 @@ class JobQueue(QObject):
     status_changed = Signal(object)
     busy_changed = Signal()
     problem = Signal(object)
-    # The signal carries no payload. If Qt dropped the queued event, it could release the Python object in any thread.
+    # The signal has no argument. If Qt discarded a queued event, it could release a Python object in the wrong thread.
     _wake = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -215,7 +215,7 @@ class JobQueue(QObject):
         title : str
             Title for the status bar. Without a title, the job is not shown, and the queue does not count as busy.
         function : callable
-            Called with a `Progress`. Its return value goes to `on_result`, reported payloads go to `on_payload`.
+            Called with a `Progress`. Its return value is passed to `on_result`, reported payloads to `on_payload`.
             A payload may have two attributes: `seconds_left` replaces the time estimated from the finished fraction,
             and `seconds_before` is the time that a resumed job took before it was interrupted.
         channel : str
@@ -225,11 +225,11 @@ class JobQueue(QObject):
         failure : str
             Title of the message that `problem` emits if the job fails; if empty, `on_failure` must report the error.
         background : bool
-            True if every other job may interrupt the job because finished results are stored, as in a sweep.
+            True if every other job may interrupt this job. Its finished results must be stored, as in a sweep.
         automatic : bool
             True if the user did not request the job, for example the fit after a change of the noise level.
         restarts : bool
-            True if an interruption and a new start cost little time, as in a training.
+            True if the job loses little time when it is interrupted and started again, such as a training.
 
         Returns
         -------
@@ -287,7 +287,7 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal to the GUI thread that a job has reported or ended.
+        """Signal to the GUI thread that a job has reported progress or ended.
 
         While a signal for this job is pending, emit another one only if `urgent` is True.
         """
@@ -349,7 +349,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt the running sweep, training or trial if automatic jobs are waiting for it."""
+        """Interrupt the running sweep, training or trial if automatic jobs are in the queue."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:

@@ -55,7 +55,7 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        # In a separate queue, these jobs need not wait for computations. They multiply no matrices.
+        # The jobs of the library multiply no matrices. In a separate queue, they need not wait for computations.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
         # The key of each entry holds the hashes of all runs that the user wanted to delete. The value holds only the
@@ -85,7 +85,7 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Show runs that a job of this window has just stored, without reading the table again."""
         if self.reading or not self.listed:
-            self.refresh()  # If the table is being read now, it may lack these runs.
+            self.refresh()  # A table that is being read now may lack these runs.
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
@@ -105,7 +105,7 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # The queue makes one change at a time, so the deletion is complete before this job restores the runs.
+        else:  # The queue runs one job at a time, so the deletion is complete before this job restores the runs.
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
@@ -154,7 +154,8 @@ class RunLibrary(QObject):
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
         """Return the stored results of these runs.
 
-        The shipped classifier is returned if its run is not stored. This method is called in the job queue.
+        If the run of the shipped classifier is not stored, its shipped result is returned. This method is called in the
+        job queue.
 
         Raises
         ------
@@ -173,7 +174,7 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load the results of two runs, fit their stacks, and pass the results and rows of the weights W to `deliver`.
+        """Load the results of two runs, fit their stacks, and pass the results and rows of W to `deliver`.
 
         Pass None to `deliver` if the comparison fails or is stopped.
         """

@@ -36,7 +36,7 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """The key of the setting that holds the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates above these limits start only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that need more time or memory start only at the user's request.
 
 
 class _TooLong(Exception):
@@ -54,7 +54,7 @@ def stored_budget(settings: QSettings) -> float:
 def _without_time_left(progress: Progress) -> Progress:
     """Return a `Progress` that removes the remaining time from reports.
 
-    A run reports only its own remaining time, although other runs follow.
+    The time that one run reports would be too short, because other runs follow.
     """
 
     def report(fraction: float, payload: object) -> None:
@@ -84,7 +84,7 @@ class RunController(QObject):
     Attributes
     ----------
     training : Task
-        Task that trains; it reports a `RunProgress`.
+        Task that trains a classifier; it reports a `RunProgress`.
     sweep : Task
         Task that computes a sweep; it reports a `SweepState`.
     estimate : Task
@@ -131,7 +131,7 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # This result is shown when its data have been opened.
+        self._shown_next: RunResult | None = None  # Result to show after its data have been opened.
         # If the current training is cancelled or fails, this earlier `result` and `folds_rate` are shown again.
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
@@ -190,7 +190,7 @@ class RunController(QObject):
         if dataset.n_test == 0 and can_hold_out(dataset):
             return "There are no test rows. Hold out some rows in the panel, under Test set."
         if dataset.n_test == 0 or dataset.test_labels is None:
-            return "These data have no test set. Open it together with the training set."
+            return "These data have no labelled test set. Open the training set and a labelled test set together."
         if METHODS[method].omits_input and self._workspace.state.parameters.depth == 0:
             return f"{METHODS[method].text} needs at least one layer. Set the depth to 1 or more in the panel."
         return ""
@@ -363,7 +363,7 @@ class RunController(QObject):
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to the parameters of the run.
 
-        A shipped run whose complete result is not in the package is trained.
+        If the program contains only the error of a shipped run, the run is trained again.
         """
         shipped, base = self.library.without_result(key), self._base()
         if shipped is None:
@@ -371,7 +371,7 @@ class RunController(QObject):
             return
         setting = Setting.from_text(shipped.setting)
         if base is None or setting is None or base.fingerprint != shipped.fingerprint:
-            text = f"The package lacks the model of this run on {shipped.title}. Open these data, or run the benchmark."
+            text = f"Its classifier is not included. To train it, open {shipped.title} and then this run."
             self._workspace.problem.emit(UserMessage("The run was shipped with the program", text, kind="information"))
             return
         spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)
@@ -380,7 +380,7 @@ class RunController(QObject):
         self.train(spec)
 
     def show_known(self, spec: RunSpec | None) -> None:
-        """Show the stored result of this run, or else the shipped classifier, if no result is shown."""
+        """If no result is shown, show the stored result of this run or else the shipped classifier."""
         opening = self.library.opening_key
         known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
         key = next((key for key in ("" if spec is None else spec.hash, opening) if key in known), None)
@@ -399,7 +399,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == dataset.fingerprint_as(held_out)
         ):
-            self._shown_next = result  # Show this result when the data have been split as in its run.
+            self._shown_next = result  # Show this result after the data have been split as in its run.
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
@@ -414,7 +414,7 @@ class RunController(QObject):
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
         rows = "other rows or another scaling of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")
-        # Other kinds of rows occur only in the protocol of the evaluation.
+        # Rows selected by the protocol of an evaluation cannot be opened.
         can_open = not rows and (key == source or is_known(key))
 
         def open_data() -> None:

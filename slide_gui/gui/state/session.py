@@ -116,5 +116,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # This queue is stopped last, because the end of the evaluation starts a job in it that reads the stored table.
+        # This queue is stopped last, because the end of the evaluation submits a job to it that reads stored results.
         self.queue.stop()

@@ -45,7 +45,7 @@ class UndoHistory(QUndoStack):
             last.gesture = ""
 
     def drop(self, apply: Callable[[Any], object]) -> None:
-        """Remove all changes made by `apply`, and all undone steps."""
+        """Remove all changes made by `apply`, and all undone steps, from the history."""
         steps = [cast("_Change", self.command(number)) for number in range(self.index())]
         others = [(step.text(), step.apply, step.before, step.after) for step in steps if step.apply != apply]
         self.clear()

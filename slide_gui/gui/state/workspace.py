@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
-# This is the memory limit in bytes for weights fitted to earlier data. Four layers on MNIST take 20 MB.
+# Memory limit in bytes for weights fitted to earlier data. Four layers on MNIST take 20 MB.
 _MOST_BYTES = 128 << 20
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # The image with this index is shown first. If the data have fewer images, the last one is shown.
+_FIRST_SAMPLE = 16  # Index of the image that is shown first, or the last image if the data have fewer images.
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +280,8 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data with other settings in the job queue, and store the settings.
 
-        If the reading settings change, the user must check the data in two cases, even if `confirmed` is True:
-        suspicious features appear that were not shown before, or the labels now look like a quantity.
+        If the reading settings change, the user must check the data in two cases, even if `confirmed` is True: the data
+        cause a warning that was not shown before, or the labels now look like a quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())
@@ -306,7 +306,7 @@ class Workspace(QObject):
         return self._fitted_model(dataset, stack)
 
     def _fitted_model(self, dataset: Dataset, stack: "Stack") -> "FittedModel":
-        # This import is delayed until it is needed, because it also loads the SVM modules.
+        # `model_file` is imported only when needed, because it also imports the SVM modules.
         from slide_gui.experiments.files.model_file import FittedModel
 
         return FittedModel.of(dataset, stack, self.fitting.seconds)
@@ -415,7 +415,7 @@ class Workspace(QObject):
         elif len(pins) < MAX_PINS:
             self.select(pins=(*pins, feature))
         else:
-            text = self.worded(f"{MAX_PINS} pixels are pinned already. Release one first.")
+            text = self.worded(f"{MAX_PINS} pixels are pinned already. Release one of them first.")
             self.problem.emit(UserMessage("No more pins are possible", text, kind="information"))
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
@@ -440,7 +440,7 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     return {name: getattr(parameters, name) for name in names}
 
 
-# The Edit menu names these parameters and selections differently from the code.
+# Names of parameters and selections in the Edit menu, where these differ from the names in the code.
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
@@ -464,8 +464,8 @@ def _check_blas() -> None:
     """Raise an error if NumPy multiplies float32 matrices wrongly; this check runs once, in the job queue."""
     if not float32_scatter_is_exact():
         raise RuntimeError(
-            "this NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
-            "Install another version of NumPy and start again"
+            "this version of NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
+            "Install another version of NumPy and start slide-gui again"
         )
 
 
@@ -510,7 +510,7 @@ def mean_row(dataset: Dataset) -> NDArray[np.float64]:
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection without pins on missing features, and with an image that this data set contains."""
+    """Return the selection adapted to this data set: without pins on missing features, and with an existing image."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)
