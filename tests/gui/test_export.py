@@ -107,7 +107,7 @@ def test_that_the_table_of_runs_is_exported_as_csv_only_with_a_note_on_its_runs(
     assert [dialog.format_box.itemData(i) for i in range(dialog.format_box.count())] == ["csv"]
     runs, table = len(trained.session.library.runs), trained.pages.shown().run_table
     assert (
-        dialog._note.text() == f"The table contains the visible runs ({runs}). The numbers are written with all digits."
+        dialog._note.text() == f"The table contains the visible runs ({runs}). Numbers are written with full precision."
     )
     table.select([trained.session.library.runs[0].hash])
     (option,) = trained.pages.shown().export_options()

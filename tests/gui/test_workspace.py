@@ -125,7 +125,7 @@ def test_that_one_pin_too_many_is_refused_with_the_reason_and_a_pixel_beyond_the
     workspace.select(pins=tuple(range(MAX_PINS)))
     workspace.toggle_pin(MAX_PINS)
     assert workspace.state.selection.pins == tuple(range(MAX_PINS))
-    assert "Release one first" in problems[0].sentence
+    assert "Release one of them first" in problems[0].sentence
     workspace.toggle_pin(3)
     assert 3 not in workspace.state.selection.pins
     pixels, pins = PixelSelection(workspace), workspace.state.selection.pins

@@ -74,7 +74,7 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # These platforms of Qt have no desktop.
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms without a desktop.
 
 
 def shows_folders() -> bool:
@@ -90,8 +90,8 @@ class ExportController(QObject):
     Parameters
     ----------
     inputs : callable
-        Called when an export is requested. Returns a function that lists, in the job queue, the files that exports must
-        not replace.
+        Called when an export is requested. Returns a function that is called in the job queue and lists the files that
+        exports must not replace.
 
     Signals
     -------
@@ -189,9 +189,9 @@ _FORMATS = {
     "pdf": ("PDF, for print", _TEXT),
     "svg": ("SVG, to edit", _TEXT),
     "png": ("PNG, 300 dots per inch", _SAME),
-    "csv": ("CSV, the numbers", "The numbers are written with all digits."),
-    "gif": ("GIF, 256 colours", "Most programs can show this format. Each picture has at most 256 colours."),
-    "tex": ("LaTeX, the table", "The table is a float with notes in its caption."),
+    "csv": ("CSV, the numbers", "Numbers are written with full precision."),
+    "gif": ("GIF, 256 colours", "Most programs can show this format. Each frame has at most 256 colours."),
+    "tex": ("LaTeX, the table", "The table is a LaTeX float with notes in its caption."),
     "md": ("Markdown, the table", "The notes are written below the table."),
     "bundle": (
         "Folder with the script",
@@ -200,23 +200,23 @@ _FORMATS = {
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-# The dialog is at most this number of pixels and this fraction of the window large. The choices have this width.
+# Maximum size of the dialog in pixels and as a fraction of the window's size, and width of the column of choices.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
 _ENTRY_MARGINS = 24
-# With fewer dots per inch, a preview is drawn at twice its size and then reduced, so that its text is legible.
+# Dots per inch below which a preview is drawn at twice its size and then reduced, so that its text is legible.
 _FINE = 100
-_REST_MILLISECONDS = 120  # The preview is drawn when the options have not changed for this time.
+_REST_MILLISECONDS = 120  # Delay between the last change of the options and the drawing of the preview.
 
 
 class ExportDialog(QDialog):
-    """The dialog of an export, created once per window. It is accepted when the user has chosen a path.
+    """The dialog for exports, created once per window. The dialog is accepted when the user has chosen a path.
 
     Attributes
     ----------
     options : tuple of ExportOption
-        The options from which the user can choose. Empty while the dialog is closed.
+        The figures and tables from which the user can choose. Empty while the dialog is closed.
     path : Path
-        Chosen file, or folder of a bundle.
+        Path of the chosen file, or of the folder for a bundle.
     """
 
     def __init__(self, queue: JobQueue, settings: QSettings, parent: QWidget | None = None) -> None:
@@ -308,7 +308,7 @@ class ExportDialog(QDialog):
         kind = self._settings.value("export/format", "pdf")
         _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
         entries = self.format_box.view()
-        # The open list must show all text of its entries, even if the closed combo box is narrower.
+        # The open list must show the full text of its entries, even if the closed combo box is narrower.
         entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)
         _choose(self._levels, option.style.levels)
         _choose(self._colors, option.style.colors)
@@ -337,7 +337,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return a function that makes the export of the selected figure, or reuses the export of the preview."""
+        """Return a function that draws the selected figure, or returns the figure drawn for the preview."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 
@@ -365,7 +365,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            # From here on, the job cannot be cancelled, because drawing cannot be interrupted.
+            # After this report, the job cannot be cancelled, because drawing cannot be interrupted.
             progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
@@ -415,7 +415,7 @@ class ExportDialog(QDialog):
 
     def _ask_for_folder(self, folder: Path) -> Path | None:
         """Ask for a folder. If the chosen folder is new or empty, return it, else return a new folder inside it."""
-        title = f"Where to create the folder “{self._option().name}”"
+        title = f"Folder in which to create “{self._option().name}”"
         name = QFileDialog.getExistingDirectory(self, title, str(folder))
         if not name:
             return None
@@ -429,11 +429,12 @@ class ExportDialog(QDialog):
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        return unused(Path(f"{name}.{kind}"))  # The file dialog did not ask about replacing a file with this suffix.
+        # The file dialog has not asked about replacing this file, because the user typed its name without the suffix.
+        return unused(Path(f"{name}.{kind}"))
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:
-    """Replace the entries of a combo box by the texts of `choices`, and select one without emitting a signal."""
+    """Replace the entries of a combo box by the texts of `choices`, and select an entry without emitting a signal."""
     with QSignalBlocker(box):
         box.clear()
         for key, title in choices.items():

@@ -7,13 +7,13 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import label
 
-# With this number of dots per inch, the smallest text in a figure for print (5 points) is 8 pixels high.
+# Dots per inch at which the smallest text in a figure for print (5 points) is 8 pixels high.
 _LEGIBLE = 116
 _MM_PER_INCH = 25.4
 
 
 class FigurePreview(QScrollArea):
-    """The picture of a figure. It fills the available width, or is wider if its text would otherwise be illegible.
+    """The picture of a figure. The picture fills the available width, or is wider to keep its text legible.
 
     Signals
     -------
@@ -37,7 +37,7 @@ class FigurePreview(QScrollArea):
         return max(min(room * _MM_PER_INCH / style.width_mm, 2 * legible), legible)
 
     def show_picture(self, pixels: QPixmap, ratio: float, width_mm: float) -> None:
-        """Show a drawn figure. It is `width_mm` wide in print, and has `ratio` pixels per logical pixel."""
+        """Show a drawn figure that is `width_mm` wide in print and has `ratio` pixels per logical pixel."""
         pixels.setDevicePixelRatio(ratio)
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(pixels.deviceIndependentSize().toSize())
@@ -49,7 +49,7 @@ class FigurePreview(QScrollArea):
         """Show a text instead of a picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
-        self.picture.resize(self.viewport().size())  # While the dialog is hidden, Qt would not change the size.
+        self.picture.resize(self.viewport().size())  # Qt does not resize the picture while the dialog is hidden.
         self.picture.setToolTip("")
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -122,9 +122,9 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-# Names of classes and columns are shortened to this number of letters. The menu has at most this number of columns.
+# Maximum number of letters in shown names of classes and columns, and maximum number of columns in the menu.
 _LONGEST, _MOST_IN_MENU = 12, 100
-_LOWEST_WINDOW = 700  # The preview of the first rows is shown if the window is at least this number of pixels high.
+_LOWEST_WINDOW = 700  # Minimum height in pixels of a window that shows the preview of the first rows.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
@@ -137,15 +137,15 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # Without this call, heightForWidth would return at least the old minimum height.
-        # The method heightForWidth returns −1 for an empty text.
+        self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
+        # `heightForWidth` returns −1 for an empty text.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
 
 class ReadingPreview(QFrame):
     """A bar that shows how the open files were read, with controls to change it.
 
-    It is shown above the page and does not block it, because the data are open already. It appears
+    The bar is shown above the page and does not block the page, because the data are open already. It appears
     automatically if a guess may be wrong.
     """
 
@@ -158,7 +158,7 @@ class ReadingPreview(QFrame):
         top = nested(column, QHBoxLayout(), spacing=8)
         self._title = placed(top, ElidedLabel("", self, "heading"), 1)
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
-        tip = "Turn the values into three classes, each with about a third of the training rows"
+        tip = "Replace the values by three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
         self.labels_button = add_button(self, top, "Use these labels", "Open the images again with their labels")
         self.left_out = add_button(self, top, "", "Omit columns that are not features or classes, such as row numbers")
@@ -183,7 +183,7 @@ class ReadingPreview(QFrame):
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
         self.groups = self._box(row, "Groups in", "A split never separates rows with the same value in this column")
-        self.shape = self._box(row, "Shape", "Rows × columns of the images, or features that are not pixels")
+        self.shape = self._box(row, "Shape", "Rows × columns of each image; “not images” if features are not pixels")
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
         self.transposed = self._check(row, "By columns", tip)
@@ -288,7 +288,7 @@ class ReadingPreview(QFrame):
             cell.hide()
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
-            return  # Do nothing if the user has selected a shape for data that are no longer open.
+            return  # Do nothing if the selected shape belongs to data that are no longer open.
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
@@ -397,8 +397,8 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_columns(self) -> None:
-        # QPushButton.setMenu is not used, because it opens the menu when the mouse button is pressed. In a long menu,
-        # the release of the mouse button would then select a column.
+        # `QPushButton.setMenu` would open the menu as soon as the mouse button is pressed. In a long menu, the release
+        # of the mouse button would then select a column.
         self._columns.popup(self.left_out.mapToGlobal(self.left_out.rect().bottomLeft()))
 
     @Slot()

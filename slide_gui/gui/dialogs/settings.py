@@ -17,7 +17,7 @@ from slide_gui.text import counted
 
 _RESET = (
     "These settings return to their defaults: theme, size, panel, folders, export options, where runs are computed, "
-    "time limit of “Try on my data”, recent files, and how files are read. Data, runs and sessions are kept."
+    "time limit of “Try on my data”, recent files, and how they are read. Data, runs and sessions are not deleted."
 )
 
 
@@ -27,13 +27,14 @@ class SettingsDialog(QDialog):
     Parameters
     ----------
     settings : QSettings
+        Settings of the program.
     cluster : ClusterController
         Holds the choice of where runs are computed, which the dialog shows.
 
     Signals
     -------
     theme_chosen(str), scale_chosen(float)
-        The user chose a theme or the size of the contents.
+        The user chose a theme or a display size.
     place_requested()
         The user requested the dialog for choosing where runs are computed.
     reset_requested()
@@ -54,7 +55,7 @@ class SettingsDialog(QDialog):
         self._grid = form(column)
         self._heading("APPEARANCE")
         self.theme = self._box("Theme", THEMES)
-        self.scale = self._box("Size of contents after the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
+        self.scale = self._box("Display size after the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
         self._heading("REMEMBERED")
         self.reopen = QCheckBox("Reopen the last session when the program starts", self)
         self._grid.addWidget(self.reopen, self._grid.rowCount(), 0, 1, 3)
@@ -92,7 +93,7 @@ class SettingsDialog(QDialog):
         return box
 
     def _add(self, name: str, control: QWidget) -> None:
-        """Add a line with a name and a control."""
+        """Add a row with a name and a control."""
         caption, row = PlainLabel(name, self), self._grid.rowCount()
         control.setAccessibleName(name)
         caption.setBuddy(control)
@@ -100,7 +101,7 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(control, row, 1, 1, 2)
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
-        """Add a line with a name, a text and a button. Return the label with the text, and the button."""
+        """Add a row with a name, a text and a button. Return the label that shows the text, and the button."""
         row = self._grid.rowCount()
         self._grid.addWidget(PlainLabel(name, self), row, 0)
         text = placed(self._grid, ElidedLabel("", self), row, 1)

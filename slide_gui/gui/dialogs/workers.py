@@ -17,12 +17,12 @@ from slide_gui.gui.widgets.controls import add_button, label, spin_box
 from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
-_HERE = "Runs are computed one after the other, without further setup"
+_HERE = "Runs are computed one after the other; no setup is needed"
 _LOCAL = "Runs are computed by processes on this computer, each with one thread"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
     "Workers compute sweeps, benchmarks and trials. This program itself computes everything else. A scheduler receives "
-    "data, parameters and results, so connect only to one that strangers cannot reach, or connect with tls://."
+    "data, parameters and results, so use tls:// or a scheduler that strangers cannot reach."
 )
 
 
@@ -121,5 +121,5 @@ class ClusterDialog(QDialog):
         elif state.choice.is_here:
             text = "Runs are computed in this window."
         else:
-            text = f"{state.choice}: the connection is made when the next sweep starts, or when you press Connect."
+            text = f"{state.choice}: not connected. Press Connect, or start a sweep, a trial or a benchmark."
         self.status.setText(text)

@@ -29,14 +29,14 @@ class Guide(QDialog):
     Signals
     -------
     command_requested(str)
-        The user clicked a link ``command:NAME``; the argument is this name of a command.
+        The user clicked a link ``command:NAME``; the argument is the name of the command.
     data_requested(str)
-        The user clicked a link ``data:KEY``; the argument is this key of a data set.
+        The user clicked a link ``data:KEY``; the argument is the key of the data set.
 
     Raises
     ------
     FileNotFoundError
-        If the installation lacks the pages.
+        If the pages are missing from the installation.
     """
 
     command_requested = Signal(str)
@@ -73,7 +73,7 @@ class Guide(QDialog):
         self.search.setFocus()
 
     def turn_to(self, name: str) -> None:
-        """Show the page with this file name, a key of `GUIDE_PAGES`."""
+        """Show the page with the given file name, which must be a key of `GUIDE_PAGES`."""
         self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
 
     @Slot()

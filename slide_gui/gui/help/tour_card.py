@@ -1,4 +1,4 @@
-"""The card that shows one step of the tour, its texts from resources/help/tour.md, and a ring around a control."""
+"""The card that shows one step of the tour, its texts from resources/help/tour.md, and the outline of a control."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
-_RING = 3  # This is the distance in pixels between a control and the outside of its outline.
-_STATE = 96  # If all texts are in one row, the label `state` has this width in pixels.
-_ANY = 16_777_215  # Qt's constant QWIDGETSIZE_MAX, the largest size of a widget, is missing in PySide6.
+_RING = 3  # Distance in pixels between a control and the outer edge of its outline.
+_STATE = 96  # Width in pixels of the label `state` if all texts are in one row.
+_ANY = 16_777_215  # Qt's constant QWIDGETSIZE_MAX, the maximum size of a widget, which PySide6 lacks.
 
 
 @dataclass(frozen=True)
 class CardText:
-    """The texts of a card: a question as the title, an action and its result; the last two are in Markdown."""
+    """The texts of a card: a question as the title, an action and its result. Action and result are in Markdown."""
 
     title: str
     action: str
@@ -41,14 +41,14 @@ def card_texts() -> tuple[CardText, ...]:
 
 
 class TourCard(QFrame):
-    """A card with a question, an action and its result. It has its own space in the window and covers no other widget.
+    """A card with a question, an action and its result. The card is part of the layout and covers no other widget.
 
     Attributes
     ----------
     action, result : PlainLabel
-        The action of the user, with links to commands, and the result that the user then sees.
+        Labels that describe what the user should do, with links to commands, and what the user then sees.
     state : PlainLabel
-        Number of the card, and whether the user has reached its result.
+        Label with the number of the card, which also shows that the user has completed the card.
     back, next, leave : QPushButton
     """
 
@@ -121,7 +121,7 @@ class TourCard(QFrame):
 
 
 class Outline(QWidget):
-    """A ring around a control. It is drawn above all other widgets of its parent and receives no mouse events."""
+    """An outline around a control. It is drawn above all other widgets of its parent and receives no mouse events."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -130,7 +130,7 @@ class Outline(QWidget):
         self.hide()
 
     def surround(self, control: QWidget | None) -> None:
-        """Surround the visible part of a control, or hide the ring if no part is visible or `control` is None."""
+        """Outline the visible part of a control; hide the outline if no part is visible or `control` is None."""
         box, each, host = QRect(), control, self._host
         if each is not None and each.isVisible():
             box = each.rect()

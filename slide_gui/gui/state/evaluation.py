@@ -214,7 +214,7 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the table `stored`, in which cells of `live` replace the cells that do not have more results.
+    """Return the table `stored`, in which cells of `live` replace cells with fewer or equally many results.
 
     `live` is the running evaluation, or a table of shipped or stored results. If `live` used other data with the same
     key, the cells of `stored` for these data are omitted. For example, `live` may have used generated data because the
