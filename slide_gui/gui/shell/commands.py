@@ -1,4 +1,4 @@
-"""Define every command of the window; menus, buttons, shortcuts and the palette are built from this table."""
+"""Define all commands of the window, from which its menus, buttons, shortcuts and command palette are built."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Command:
     why_not : callable
         Returns the reason why the command is unavailable now, or "" if it is available.
     checked : callable, optional
-        Returns True if the command is checked; given only for checkable commands.
+        Returns True if the menu item is checked; None for commands that cannot be checked.
     text_now : callable, optional
         Returns a text that describes what the command would do now, such as "Undo stroke".
     starts_group : bool
-        True if a line in the menu separates the command from the commands above.
+        True if a line in the menu separates the command from the commands above it.
     submenu : str
         Title of the submenu that contains the command; empty if the command is in the menu itself.
     """
@@ -146,7 +146,7 @@ class CommandUpdates(QObject):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return why commands that act on the image of the Weights page are unavailable, or "" if they are available."""
+    """Return why commands for the image of the Weights page are unavailable, or "" if they are available."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -183,12 +183,12 @@ def _not_trainable(window: MainWindow) -> str:
 def _no_tour(window: MainWindow) -> str:
     """Return the reason why the tour cannot start, or "" if it can start.
 
-    The tour opens other data, and opening data would cancel a training, a sweep or a trial that the user requested.
+    The tour opens its example data, which would cancel a training, a sweep or a trial that the user requested.
     """
     runs = window.session.built_runs
     requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
     is_busy = any(task.running for task in requested) and not window.is_touring
-    return "Wait for the requested job, or cancel it" if is_busy else ""
+    return "Wait until the running job has ended, or cancel it" if is_busy else ""
 
 
 def _save_session(window: MainWindow) -> None:
@@ -213,7 +213,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # If training is impossible, this click makes the page show the reason.
+        page.train_button.click()  # If training is impossible, the page responds to the click with the reason.
 
 
 def _sweep(window: MainWindow) -> None:
@@ -286,16 +286,16 @@ def _about(window: MainWindow) -> None:
         about.setWindowTitle("About slide-gui")
         about.setInformativeText(
             "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
-            "Learning with Stacked Linear Denoisers”.\n\nMIT licence. Help, Licences lists the licences of "
-            "components (Qt: LGPL 3). The network is used only for downloads and schedulers that you "
-            "request."
+            "Learning with Stacked Linear Denoisers”.\n\nMIT licence. The licences of components (Qt: LGPL 3) are "
+            "listed under Help ▸ Licences. The network is used only for downloads that you request and for a "
+            "scheduler that you choose."
         )
         about.addButton(QMessageBox.StandardButton.Close).setIcon(QIcon())
     about.open()
 
 
 def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
-    """Return a command that changes the noise level or the depth by one step, but not beyond a limit."""
+    """Return a command that changes the noise level or the depth by one step, within its limit."""
 
     def run(window: MainWindow) -> None:
         value = getattr(window.workspace.state.parameters, parameter) + step
@@ -346,7 +346,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "save_session", "Save session…", "Ctrl+S", _save_session,
-            "Save the parameters, pins, page choices and paths of the data to a session file",
+            "Save parameters, pins, settings of the pages and paths of the data to a session file",
         ),
         Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
         Command(
@@ -387,7 +387,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
         Command(
             "try", "Try on my data", "Ctrl+Shift+T", _try,
-            "Compare SLIDE with a plain SVM within the time set in the settings, and open the Error curves page",
+            "Compare SLIDE with an SVM on raw features within the time limit in Settings; open the Error curves page",
             starts_group=True,
         ),
         Command(
@@ -404,7 +404,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "cancel", "Cancel all jobs", "Esc", _cancel,
-            "Cancel all jobs and keep the results so far; without a running job, hide the notice", _not_cancellable,
+            "Cancel all jobs and keep the results so far; if no job is running, hide the notice", _not_cancellable,
         ),
         Command(
             "cluster", "Where runs are computed…", "Ctrl+Alt+R", _cluster,
@@ -412,7 +412,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "settings", "Settings…", "Ctrl+,", lambda w: w.ask_for_settings(),
-            "Choose the theme, the size of text and controls, what is remembered and where runs are computed",
+            "Choose the theme, the display size, the session at the start and where runs are computed",
         ),
     ),
     "View": (
@@ -436,7 +436,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _drawing(
             "draw_or_erase", "Draw or erase", "Ctrl+D", lambda w: w.weights_page.set_view(FLOW).toggle_erasing(),
-            "Let the left button draw or erase in the Flow view",
+            "Switch the left mouse button between drawing and erasing in the Flow view",
         ),
         _experiment(
             "run_copies", "Start, pause or resume the fit to corrupted copies", "Ctrl+Shift+M",
@@ -450,12 +450,12 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "full_screen", "Full screen", "F11", _full_screen,
-            "Show only the weights and a slider for the noise level on the full screen; press Esc to leave",
+            "Show only the weights and a slider for the noise level in full screen; press Esc to leave",
             checked=lambda w: w.is_full,
         ),
         _experiment(
             "shuffle", "Shuffle pixels", "Ctrl+J", lambda w: _weights(w).set_view(SHUFFLE).start(),
-            "Fit the layers to shuffled pixels and compare the weights W of both fits", _no_layer,
+            "Fit the layers to images with shuffled pixels and compare W with the original weights", _no_layer,
         ),
         Command(
             "panel", "Show panel", "Ctrl+B", lambda w: w.show_panel(not w.shows_panel),
@@ -466,10 +466,10 @@ MENUS: dict[str, tuple[Command, ...]] = {
         *(_theme(number, theme) for number, theme in enumerate(THEMES)),
     ),
     "Help": (
-        Command("guide", "Guide", "F1", _guide, "Open the guide to all pages and commands"),
+        Command("guide", "Guide", "F1", _guide, "Open the guide, which describes all pages and commands"),
         Command(
             "tour", "Take the tour", "Ctrl+F1", lambda w: w.tour.start(),
-            "Learn in eleven cards what SLIDE does with the generated data set Rectangles", _no_tour,
+            "Learn in eleven steps how SLIDE works, with the generated data set Rectangles", _no_tour,
         ),
         Command("palette", "Command palette…", "Ctrl+Shift+P", _palette, "Search commands, data sets and recent files"),
         Command(
@@ -482,7 +482,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "copy_report", "Copy report", "Ctrl+Alt+L", _copy_report,
-            "Copy versions, settings and the last lines of the log, to report a problem",
+            "Copy versions, settings and the last lines of the log for a problem report",
         ),
         Command("about", "About slide-gui", "Shift+F1", _about),
     ),

@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
-# `last_log_lines` reads at most this number of bytes from the end of the log file.
+# Name of the log file, and maximum number of bytes that `last_log_lines` reads from its end.
 _LOG, _LOG_BYTES = "slide-gui.log", 8192
 
 
@@ -38,14 +38,14 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Let the program survive errors in methods that override methods of Qt, in all existing and later classes.
+    """Keep errors in methods that override methods of Qt from ending the program, in all current and later classes.
 
     The frames of a traceback keep their local objects alive. A painter that is still active after a `paintEvent` would
     crash Qt, so the frames are cleared before the error reaches Qt.
 
-    Before Python 3.12, an error raised by C code, such as an index out of range, has no error object until it is
-    caught. PySide would use the text of the error as the object and abort. The error is therefore caught and raised
-    again.
+    Before Python 3.12, an error raised by C code, such as an index out of range, has no exception object until it is
+    caught. PySide would mistake the error's text for the exception object and abort. The error is therefore caught and
+    raised again.
     """
     if hasattr(QObject, _MARK):
         return

@@ -31,7 +31,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
-        self.setFixedHeight(26)  # With this height, the status bar including its margins is 32 pixels high.
+        self.setFixedHeight(26)  # This makes the status bar, including its margins, 32 pixels high.
         self.setAccessibleName("Running job")
         self.show_status(None)
 

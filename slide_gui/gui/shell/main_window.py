@@ -47,7 +47,7 @@ _PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.50
 
 
 class TitleBar(QFrame):
-    """The bar with the menus and the most frequent commands.
+    """The bar with the menus and the most frequently used commands.
 
     On systems with a global menu bar, the menus are shown there.
     """
@@ -83,7 +83,7 @@ class TitleBar(QFrame):
         return bar
 
 
-# These are the minimum width of a navigation button and the space left and right of its longest word, in pixels.
+# Minimum width of a navigation button, and space left and right of its longest word, in pixels.
 _LEAST_WIDTH, _MARGINS = 72, 8
 
 
@@ -149,7 +149,7 @@ class Navigation(QFrame):
 
 
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
-# If the window is narrower than this number of pixels, as on a small screen, the panel is hidden by default.
+# Width of the window in pixels below which the panel is hidden by default, for example on a small screen.
 _NARROW = 900
 _GEOMETRY = "window/geometry"
 _SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials are sent to the scheduler"
@@ -184,7 +184,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.is_full: bool = False
         self.settings = settings
-        # The dictionary stores whether the panel is shown, with the key True for narrow and False for wide windows.
+        # Visibility of the panel in narrow windows (key True) and in wide windows (key False).
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
         self.queue = self.session.queue
@@ -288,7 +288,7 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open `source` or the files. If neither is given, restore the last session or open the example data."""
+        """Open `source` or the given files. Without them, restore the last session or open the example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -317,7 +317,7 @@ class MainWindow(QMainWindow):
             self.recent.add(paths)
 
     def restore_place(self) -> None:
-        """Restore the position and size of the last closed window; Qt moves a window that would be off the screen."""
+        """Restore the position and size of the window closed last. Qt moves a window that would be off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
@@ -401,7 +401,7 @@ class MainWindow(QMainWindow):
 
     @Slot(float)
     def set_scale(self, scale: float) -> None:
-        """Store the size of the window's contents for the next start."""
+        """Store the display size for the next start."""
         self.settings.setValue("scale", str(scale))
         title = f"Size {100 * scale:.0f} % from the next start"
         text = "The new size applies to text, images and controls."

@@ -19,7 +19,7 @@ from slide_gui.gui.widgets.layouts import nested, placed
 
 
 class Notice(QFrame):
-    """A panel with a title, one sentence, details that can be unfolded and copied, and a button for the remedy.
+    """A panel with a title, one sentence, details that the user can unfold and copy, and a button for the remedy.
 
     The panel is hidden until `show_message` is called, and the window's command for Esc hides it again. Because it is
     part of a layout, it covers no other widget.

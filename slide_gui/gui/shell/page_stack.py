@@ -21,7 +21,7 @@ class PageSpec:
     name : str
         Name of the page; the command is ``page_<name>``.
     text, title : str
-        `text` is the name in the navigation. `title` is the name in menus and the palette if it is different.
+        `text` is the name in the navigation. `title` is the name in menus and the palette, or "" if it equals `text`.
     icon : str
         Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
@@ -53,7 +53,7 @@ PAGES = (
         late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
             PageView("Curves", "Error against noise with 95 % intervals", "error against noise, one line per depth"),
-            PageView("Heat map", "Errors of the curves by noise and depth", "error at every noise level and depth"),
+            PageView("Heat map", "Errors as colours, by noise and depth", "error at every noise level and depth"),
         ),
         "Error curves",
     ),
@@ -87,7 +87,7 @@ PAGES = (
         "Runs",
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         late("slide_gui.gui.pages.runs.page", "RunsPage"),
-        (PageView("Table", "All runs, with filter and sorting"), PageView("Comparison", "Compare two runs, A and B")),
+        (PageView("Table", "Filter and sort all runs"), PageView("Comparison", "Compare two runs, A and B")),
     ),
 )
 """The pages, in the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""
@@ -104,7 +104,7 @@ class PageStack(QStackedWidget):
     Signals
     -------
     turned(object)
-        The page with this name has become visible.
+        A page has become visible; the argument is its name.
     changed()
         Another page, or another view of the visible page, has become visible.
     """

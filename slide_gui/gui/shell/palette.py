@@ -24,13 +24,13 @@ _SIZE = (640, 440)
 
 @dataclass(frozen=True, eq=False)
 class PaletteEntry:
-    """A line of the palette.
+    """An entry of the command palette.
 
     Attributes
     ----------
     text : str
-        Name of the action. The palette searches text, hint and tip for the typed words. Entries in which only the tip
-        contains all typed words come last.
+        Name of the action. The palette searches text, hint and tip for the typed words. Entries that match only because
+        of their tip are listed last.
     hint : str
         Text on the right: the shortcut, the kind of the entry or the folder of a file.
     run : callable
@@ -79,7 +79,7 @@ class CommandPalette(QDialog):
         self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
-        # The style sheet is applied before the first layout of the list, because that layout sets the row height.
+        # The style sheet is applied before the first layout of the list, because this layout determines the row height.
         self._list.ensurePolished()
         self._narrow("")
         self.open()
@@ -104,7 +104,7 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
-        # Entries that begin with the first typed word come first, and entries that match only by tooltip come last.
+        # Entries that begin with the first typed word are listed first. Entries that match only by tooltip are last.
         if words:
             fitting.sort(key=lambda each: _contains(f"{each.text} {each.hint}", words), reverse=True)
             fitting.sort(key=lambda each: each.text.lower().startswith(words[0]), reverse=True)

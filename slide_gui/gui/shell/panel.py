@@ -31,7 +31,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, level, mean_square, plural, printable, significant
 
-# These are the widths of the panel and of its scroll bar in pixels. The style sheet sets the same scroll bar width.
+# Widths of the panel and of its scroll bar in pixels. The style sheet must set the same width of the scroll bar.
 _WIDTH, _BAR = 240, 10
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
@@ -51,7 +51,7 @@ _SLIDERS = {
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
         "Number from 1e−8 to 1000 that is added to the diagonal of E[Q], a sum over all rows: W = E[P] (E[Q] + ridge · "
-        "I)⁻¹. Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
+        "I)⁻¹. Algorithm 1 uses 1e−5. A larger ridge reduces the weights of features that are almost always 0.",
     ),
     "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
     "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, else 0. The paper uses 0.5 (§6)."),
@@ -64,7 +64,7 @@ COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
 _BOXES = {
     "squashing": (
         "Squashing",
-        "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold function uses t",
+        "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); threshold t affects only the threshold function",
         tuple(SQUASHINGS.values()),
     ),
     "fit_on": (
@@ -74,17 +74,16 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or one kernel for all pixels; Window sets its side",
+        "One row of W for each pixel, as in the paper (eq. 8), or one kernel of side “Window” for all pixels",
         tuple(SHARING.values()),
     ),
     "show": (
         "Show",
-        "Weights W, or contributions: each weight times the root mean square of its input feature over the training "
-        "rows. “As the weights need” shows contributions if the largest weight of a layer is more than ten times the "
-        "largest weight of a typical feature",
+        "Weights W, or contributions: weight times root mean square of the input feature over the training rows. "
+        "“Automatic” shows contributions if a layer’s largest weight exceeds ten times that of a typical feature",
         tuple(SHOWN.values()),
     ),
-    "levels": ("Colour limits", "Tiles that share the same colour limits", tuple(LEVELS.values())),
+    "levels": ("Colour limits", "Groups of tiles that share the same colour limits", tuple(LEVELS.values())),
     "colors": (
         "Colour map",
         "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper",
@@ -150,7 +149,7 @@ class SplitControls(QWidget):
         super().__init__(parent)
         self._workspace, self._shown = workspace, HeldOut()
         column = flush(QVBoxLayout(self), 4)
-        tip = "The file has no test set; rows are held out as the test set, in the same proportion from each class"
+        tip = "The file has no test set; the same fraction of each class is held out as the test set"
         caption, self.kind = PlainLabel("Test set", self), QComboBox(self)
         self.kind.setAccessibleName("Test set")
         self.kind.setToolTip(tip)
@@ -164,8 +163,8 @@ class SplitControls(QWidget):
         self.seed = self._number("Seed of the split", tip, 0, 9999, top, prefix="seed ")
         column.addWidget(self.kind)
         row = nested(column, QHBoxLayout(), spacing=4)
-        tip = "Per cent of each class that is held out, 5 to 90"
-        self.share = self._number("Per cent held out", tip, 5, 90, row, suffix=" %")
+        tip = "Percentage of each class that is held out, 5 to 90"
+        self.share = self._number("Percentage held out", tip, 5, 90, row, suffix=" %")
         self.fold = self._number("Test fold", "Fold that serves as the test set", 1, 20, row, prefix="fold ")
         self.folds = self._number("Folds", "Number of folds, 2 to 20", 2, 20, row, prefix="of ")
         self.kind.activated.connect(self._change)
@@ -294,7 +293,7 @@ class ParameterPanel(VerticalScroll):
         self._show_state(workspace.state, None)
 
     def show_parts(self, needed: frozenset[str]) -> None:
-        """Show the sections named in `needed`, as in `Page.needs`, and hide the other sections."""
+        """Show the sections named in `needed`, a result of `Page.needs`, and hide the other sections."""
         self._needed = needed
         self._show_parts()
 
@@ -312,7 +311,7 @@ class ParameterPanel(VerticalScroll):
         self._name_more(self._workspace.state)
 
     def _name_more(self, state: State) -> None:
-        """Show on the button More how many hidden parameters differ from their defaults."""
+        """Show on the button “More” how many hidden parameters differ from their defaults."""
         settings, usual = state.settings, State().settings
         changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
         count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
@@ -362,14 +361,15 @@ class ParameterPanel(VerticalScroll):
         name_box(self._datasets, "Data set")
         row = nested(self._layout, QHBoxLayout(), spacing=8)
         self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
-        self._badge.hide()  # The method `_show_dataset` shows this badge when a data set is opened.
+        self._badge.hide()  # `_show_dataset` shows the badge when a data set has been opened.
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
         self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)
         self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
         self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
-        self._try = self._add_button("Try on my data", "Compare SLIDE with a plain SVM in about a minute", "wash")
+        tip = "Compare SLIDE with an SVM on the raw features in about a minute"
+        self._try = self._add_button("Try on my data", tip, "wash")
         self._try.clicked.connect(self.try_requested)
         self._layout.addSpacing(8)
 
@@ -388,7 +388,7 @@ class ParameterPanel(VerticalScroll):
                 with self._part(name):
                     self._boxes[name] = self._add_box(name, self._workspace.select)
 
-    # These methods apply the changes that the user makes with the controls. --------------------------------------
+    # Changes by the user -----------------------------------------------------------------------------------------
 
     @Slot(int)
     def _choose_dataset(self, index: int) -> None:
@@ -407,7 +407,7 @@ class ParameterPanel(VerticalScroll):
         if source is not None and source.key:
             self.download_requested.emit(source.key)
 
-    # These methods update the controls after changes of the workspace. -------------------------------------------
+    # Changes of the workspace ------------------------------------------------------------------------------------
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
@@ -436,7 +436,7 @@ class ParameterPanel(VerticalScroll):
         origin = printable(dataset.source), f"Licence: {dataset.licence}", dataset.citation
         tip = "\n".join(filter(None, [*(f"{guess.what}: {guess.why}" for guess in dataset.checks), *origin]))
         self._badge.setToolTip(tip)
-        # If `source.generated` is True, the user chose the generated data and needs no offer of the real files.
+        # If `source.generated` is True, the user chose generated data, so the real files are not offered.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()
@@ -508,6 +508,6 @@ class ParameterPanel(VerticalScroll):
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared error per feature, over all corruptions, with which the first and the last\n"
-                "layer reconstruct their inputs (eq. 5 for infinitely many corrupted copies; eq. 11)"
+                "Expected squared reconstruction error per feature of the first and the last layer, over\n"
+                "all corruptions (eq. 5 for infinitely many corrupted copies; eq. 11)"
             )

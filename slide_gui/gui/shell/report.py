@@ -1,4 +1,4 @@
-"""The text that *Copy report* copies: versions, settings and the last lines of the log."""
+"""The text that the command Copy report copies: versions, settings and the last lines of the log."""
 
 import platform
 import re
@@ -26,7 +26,7 @@ _PACKAGED = ("site-packages", "slide_gui")
 
 
 def report(window: "MainWindow") -> str:
-    """Return the report. File names are given without folders; the open data are described only by their size."""
+    """Return the report. It contains file names without folders, and only the size of the open data."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
 

@@ -31,8 +31,8 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # The session is stored when its state has not changed for this number of milliseconds.
-_MOST_RECOVERED = 5  # At most this number of sessions of crashed windows is stored.
+_REST_MILLISECONDS = 2000  # Delay between the last change of the state and the storing of the session.
+_MOST_RECOVERED = 5  # Maximum number of stored sessions of crashed windows.
 _TITLE = "The session could not be opened"
 
 
@@ -77,8 +77,8 @@ class SessionKeeper(QObject):
         self.snapshot: SessionRecord | None = None
         self._pending: SessionRecord | None = None
         self._resumes = False
-        # These are the example data that are shown instead of the last session's data, and their state. Until the user
-        # changes either, the last session stays stored, because its data may be available again at the next start.
+        # The example data that replace unavailable data of the last session, and their state. Until the user changes
+        # either of them, the last session stays stored, because its data may be available again at the next start.
         self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -108,7 +108,7 @@ class SessionKeeper(QObject):
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # The file dialog did not ask about replacing a file with this suffix.
+            # The file dialog has not asked about replacing a file with this suffix, so choose an unused name.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())
@@ -159,15 +159,15 @@ class SessionKeeper(QObject):
     def restore_choices(self, dataset: Dataset) -> None:
         """Restore the page settings of an opened session; the pages must show the data of this session already."""
         record, self._pending = self._pending, None
-        # This is True if the data of the last session could not be opened.
+        # The following condition is true if the data of the last session could not be opened.
         if self._resumes and self._workspace.fallback is None:
             self._example = self._workspace.source, self._workspace.state
         self._resumes = False
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if record.fingerprint not in ("", dataset.fingerprint):
-                text = f"{dataset.title} has changed since the session was saved, or was scaled differently then"
-                text = f"{text}, so its results were computed again."
+                text = f"{dataset.title} or the scaling of its features has changed since the session was saved"
+                text = f"{text}, so the results were computed again."
                 self.message.emit(UserMessage("The data have changed", text, kind="information"))
         self._store_soon()
 
@@ -202,7 +202,7 @@ class SessionKeeper(QObject):
             with suppress(OSError):
                 restore = partial(self.open, self._keep_recovered(path))
                 title = "slide-gui did not close properly last time"
-                text = "The last session was saved; for now, the example data are open."
+                text = "The last session was saved but is not open. The example data are open instead."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self._resumes = True
@@ -242,7 +242,7 @@ class SessionKeeper(QObject):
 
 
 def _remove_if_empty(mark: Path) -> None:
-    """Remove an empty lock file, which a window left when it ended early; Qt would wait for such a lock forever."""
+    """Remove an empty lock file left by a window that crashed. Qt would regard such a lock as still in use."""
     with suppress(OSError):
         with mark.open("rb") as file:
             is_empty = not file.read(1)
@@ -257,7 +257,7 @@ def _remove_if_empty(mark: Path) -> None:
 
 
 def _check(selection: Selection, path: Path) -> None:
-    """Raise an error if a session file contains an unknown choice for colour limits, content or colours of the tiles.
+    """Raise an error if a session contains an unknown choice for the colour limits, contents or colours of the tiles.
 
     Raises
     ------

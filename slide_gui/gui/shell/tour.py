@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-# If the window is narrower than this number of pixels and the panel is hidden, the card is shown below the page. The
-# page then also uses the width of the panel.
+# Width of the window in pixels below which, if the panel is hidden, the card is shown below the page. The page then
+# also uses the width of the panel.
 _NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 
@@ -43,8 +43,8 @@ class Stop:
     control : str
         Accessible name or text of the outlined control.
     watch : callable
-        Returns a state of the window, or None. The card is done when the state is not None and differs from the state
-        at the beginning of the card.
+        Returns a state of the window, or None. The user has completed the card when the state is not None and differs
+        from the state at the beginning of the card.
     parameters : mapping
         Parameters of the stack to set; all others get their defaults. None leaves all parameters unchanged.
     prepare : callable
@@ -96,7 +96,7 @@ def _result(window: MainWindow) -> RunResult | None:
 def _opened_run(window: MainWindow) -> object:
     """Return the run that is being trained, or else the result that the window shows.
 
-    If the user clicks a point of the curves that has no stored result, its run is trained.
+    A click on a point of the curves trains the run of this point if the result of the run is not stored.
     """
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
@@ -190,7 +190,7 @@ class Tour(QObject):
     card : TourCard
         The widget that shows the text of the current card.
     outline : Outline
-        The frame around `control`.
+        The outline of `control`.
     control : QWidget or None
         The outlined control.
     seen : object
@@ -280,13 +280,13 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # The user may have opened another view of this page.
+        if stop.command.startswith("page_"):  # Select the first view, because another view may be selected.
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # The timer first calls `look` after Qt has computed the layout of the window.
+        self._clock.start()  # The timer calls `look` only after Qt has computed the layout of the window.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -319,7 +319,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state. After a card is done, show the next one once the user pauses (see `pause`)."""
+        """Check the watched state. If the card is completed, show the next card once the user is idle (see `pause`)."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
