@@ -160,7 +160,7 @@ def test_that_support_vectors_that_do_not_fit_are_hidden_and_a_low_view_shows_on
     assert [card.isVisible() for card in decided.cards].count(True) in range(1, len(decided.cards))
     assert all(card.geometry().right() <= decided.width() for card in decided.cards if card.isVisible())
     decided.set_brief(True)
-    wait(lambda: "pixels to the farther end of the range" in decided.brief.text())  # this search makes the text longer
+    wait(lambda: "pixels to the minimum or maximum" in decided.brief.text())  # this search makes the text longer
     settle()
     assert decided.height() < tall / 3
     assert decided.brief.text().startswith(decided.title.text())
@@ -198,7 +198,7 @@ def test_that_the_search_resumes_on_return_and_a_stopped_step_says_so_until_the_
                 window.session.runs.show(replace(window.session.runs.result))
             window.workspace.select(sample=(wanted := wanted + 1))
             stop(window)
-            assert label.text() == "Stopped. Show another image to continue."
+            assert label.text() == "The computation was stopped. Show another image to restart it."
         window.workspace.select(sample=(wanted := wanted + 1))
         wait(lambda: decided.controller.flip is not None)
     monkeypatch.setattr(decision, "_AT_ONCE", 0)

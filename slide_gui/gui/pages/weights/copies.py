@@ -50,7 +50,7 @@ class _Series(NamedTuple):
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return the ticks of a logarithmic axis to base 2: every power of two, or every second one if many are visible."""
+    """Return the ticks of a base-2 logarithmic axis: every power of two, or every second power if many are visible."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
@@ -91,7 +91,7 @@ class CopiesPlot(Plot):
     # Contents
 
     def set_copies(self, copies: Copies | None, feature: int, name: str, stale: bool = False) -> None:
-        """Show two lines: the errors of all rows of W_m, and of the row that reconstructs one feature.
+        """Plot two lines: the error of all rows of W_m, and the error of the row that reconstructs one feature.
 
         From the start, the axis of m spans all values for which errors will be computed.
 
@@ -129,7 +129,7 @@ class CopiesPlot(Plot):
         return sorted({point[0] for series in self._series for point in series.points})
 
     def position(self, copies: int, error: float) -> QPointF:
-        """Return the position in the widget, in pixels, at which an error for a number of copies is drawn."""
+        """Return the position in the widget, in pixels, of the point for a number of copies m and its error."""
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
@@ -244,12 +244,12 @@ class CopiesView(Experiment):
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and their difference")
-        self._data = self._workspace.dataset  # The copies are corrupted copies of this data set.
-        self._fitted: Layer | None = None  # The copies are made from the input of this fitted layer.
-        self._study: CopiesStudy | None = None  # The study computes `copies`. After the largest m, it is None.
+        super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and difference of these rows")
+        self._data = self._workspace.dataset  # Corrupted copies of this data set are used.
+        self._fitted: Layer | None = None  # The input of this layer is copied and corrupted.
+        self._study: CopiesStudy | None = None  # Computes `copies`. None if no m remains to be computed.
         self.copies: Copies | None = None
-        # This number of corrupted copies is selected in the plot.
+        # This is the number m of corrupted copies that is selected in the plot, initially 32.
         self._wanted = 32
         self._job: int | None = None
         self._outdated = False  # This is True if `copies` belongs to an earlier fit of the layers.
@@ -366,8 +366,8 @@ class CopiesView(Experiment):
         status = ""
         if copies is not None:
             n, total = count(copies.n_rows), count(copies.n_all)
-            rows = f"a sample of {n} of {total} rows for Wₘ and W" if copies.n_rows < copies.n_all else f"{n} rows"
-            status = f"{rows} · geometric mean over {counted(copies.seeds, 'seed')} · dashed: c/√m"
+            rows = f"Wₘ and W from a sample of {n} of {total} rows" if copies.n_rows < copies.n_all else f"{n} rows"
+            status = f"{rows} · geometric mean over {counted(copies.seeds, 'seed')} · dashed line: c/√m"
         self.status.setText(status)
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
@@ -389,7 +389,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the weights W_m and errors for the selected m, or else for the next smaller m that is computed."""
+        """Return the weights W_m and their errors for the selected m, or else for the largest computed m below it."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)

@@ -32,10 +32,11 @@ from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, number, per_cent, significant, told_apart
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
-# These are the widths in pixels of the class bars, of a support vector and of the changed image.
+# These are the widths in pixels of the class bars, of a support vector, and of the changed image with its text. The
+# changed image is the image after the changes that flip the prediction.
 _BARS, _CARD, _FLIP = 216, 74, 190
 _MOST_BARS = 5
-_STOPPED = "Stopped. Show another image to continue."
+_STOPPED = "The computation was stopped. Show another image to restart it."
 
 
 class SupportVectorCard(QWidget):
@@ -104,7 +105,7 @@ class DecidedPart(QWidget):
         self._arrange()
         row = flush(QHBoxLayout(self._hint), 12)
         self._why = placed(row, label("", self._hint, wraps=True), 1)
-        tip = "Learn the widths and C with the panel’s parameters and train on the training set"
+        tip = "Train the classifier with the parameters in the panel; this also learns the widths and C"
         self._train = add_button(self, row, "Train", tip, clicked=self.controller.train_as_default)
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
@@ -134,7 +135,7 @@ class DecidedPart(QWidget):
         self.about = placed(left, label("", self._details, wraps=True, height=30))
         left.addStretch(1)
         middle = nested(columns, QVBoxLayout(), spacing=6)
-        middle.addWidget(ElidedLabel("Nearest support vectors of both classes", self._details, ""))
+        middle.addWidget(ElidedLabel("Nearest support vectors of the two top classes", self._details, ""))
         self._vectors = nested(middle, QHBoxLayout(), spacing=_NARROW_GAP)
         self.cards = [placed(self._vectors, SupportVectorCard(self._details))]
         self.cards[0].clicked.connect(self._show_sample)
@@ -205,7 +206,7 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show as many support vectors as fit, and the changed image only if it leaves space for a support vector."""
+        """Show as many support vectors as fit. Hide the changed image if no support vector fits next to it."""
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
@@ -230,7 +231,7 @@ class DecidedPart(QWidget):
         self._train.setEnabled(not running)
         if running:
             why = "The classifier is being trained and will predict the class of this image."
-        why = why or "Train the classifier to see its prediction for this image and the reasons."
+        why = why or "Train the classifier to see which class it predicts for this image, and why."
         self._why.setText(self._workspace.worded(why))
         self.brief.setText(_STOPPED if controller.is_stopped else "Preparing the classifier…")
         if decision is not None:
@@ -258,7 +259,7 @@ class DecidedPart(QWidget):
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = fixed(decision.margin, 2)
-        # The second class beats the predicted class directly, but has fewer votes or loses the tie-break.
+        # Compared directly, the second class wins, but the predicted class has more votes or wins the tie-break.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"
@@ -283,7 +284,7 @@ class DecidedPart(QWidget):
             shares, pull = ", ".join(self._share_texts(vector.shares)), fixed(abs(vector.pull), 2)
             tip = (
                 f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {names[vector.code]}\n"
-                f"K = {significant(vector.kernel, 3, unlike=1.0)}; contribution to the margin: {pull} for {favoured}\n"
+                f"K = {significant(vector.kernel, 3, unlike=1.0)}; adds {pull} to the margin in favour of {favoured}\n"
                 f"squared distance by layer: {shares}"
             )
             name, picture = told_apart(names)[vector.code], self._picture(dataset.train[vector.row])
@@ -309,19 +310,19 @@ class DecidedPart(QWidget):
         return f"input {self._input}, {about}{' (not the parameters in the panel)' if is_stale else ''}"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
-        """Return the name of each layer with its share of the squared distance to support vectors."""
+        """Return the name of each layer and its share of the squared distance from the input to support vectors."""
         assert self.controller.result is not None
         names = self.controller.result.spec.group_names
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return the colour of each layer with a share. Each layer has the same colour with and without h⁰."""
+        """Return one colour per share. A layer has the same colour whether or not the input h⁰ has a share."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
-        """Return a legend with each layer's colour and share of the squared distance, for as many layers as fit."""
+        """Return a legend with the colour and share of each layer, as far as the layers fit in the width."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
@@ -341,7 +342,7 @@ class DecidedPart(QWidget):
         return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
-        """Return a picture of a sample: an image, or bars for other features, with changed values outlined."""
+        """Return a picture of a sample with the changed features outlined. Bars show features that are not pixels."""
         dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
         assert dataset is not None
         shape = dataset.image_shape
@@ -385,5 +386,5 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
 def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
-    which = "fewer changes do not suffice" if flip.fewest else "fewer may suffice"
-    return f"Setting {counted(len(flip.features), noun)} to the farther end of the range gives “{name}”\n{which}"
+    which = "fewer changes do not suffice" if flip.fewest else "fewer changes may suffice"
+    return f"Setting {counted(len(flip.features), noun)} to the minimum or maximum gives class “{name}”\n{which}"

@@ -24,8 +24,8 @@ from slide_gui.text import count, fixed, layer_name, number, significant
 # If the recomputed E[P]_ab is below this fraction of E[Q]_aa, it is a rounding error and is shown as 0.
 _ROUNDING = 1e-10
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
-_MEANINGS_FROM = 640  # A table of at least this number of pixels also shows the meaning of each step.
-_TILES_LEAST = 110  # The table leaves this number of pixels for the controls and tiles of the view.
+_MEANINGS_FROM = 640  # A table with at least this width in pixels also shows the meaning of each step.
+_TILES_LEAST = 110  # The table leaves at least this height in pixels for the controls and tiles.
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 
@@ -115,7 +115,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # With the same width, only the scroll bar appeared or disappeared.
+        if self.width() != self._shown_width:  # An equal width means that only the scroll bar changed.
             self._show()
 
 
@@ -132,11 +132,11 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = p = 1 − noise"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
-            "a and b corrupted: both must be kept (eq. 10)",
+            "Both a and b must be kept: probability q² (eq. 10)",
         ),
         ExplainLine(
             "E[Q]_{aa}", "S_{aa} q", f"{s_aa} · {q}", _amount(e.q_row[e.a]),
-            "a alone is kept with probability q, not q² (eq. 10)",
+            "Only a must be kept: probability q (eq. 10)",
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", weight,
@@ -189,10 +189,10 @@ class ExplainedWeight(Experiment):
         if self._workspace.state.parameters.sharing != "none":
             self._show_none(
                 "All pixels share one kernel",
-                "The table needs a separate row of W per pixel. Select this under More ▸ Weights in the panel.",
+                "The table needs one row of W for each pixel. Select such rows under More ▸ Weights in the panel.",
             )
             return
-        b, why = strongest(row.weights, a), "b has the largest weight except a’s own."
+        b, why = strongest(row.weights, a), "b has the largest weight, apart from a itself."
         if self._pixels.source is not None:
             b, why = self._pixels.source, self._workspace.worded("b is the pixel under the mouse.")
         preview, stale = fitting.preview if layer == 1 else None, row.stale or row.approximate
@@ -215,7 +215,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # No steps are shown, or only their formulas without numbers.
+        if not lines or not lines[-1].value:  # The table has no steps, or formulas without numbers.
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

@@ -33,7 +33,7 @@ class FillView(Experiment):
         # This holds the layer, image and hidden pixels that were last submitted for filling.
         self._wanted: object = None
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
-        self.button = self._add_action("Hide other pixels", "Hide another random selection", self.draw)
+        self.button = self._add_action("Hide other pixels", "Hide another random selection of features", self.draw)
 
     def draw(self) -> None:
         """Select other random pixels, hide them and fill them."""
@@ -75,7 +75,7 @@ class FillView(Experiment):
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:
             return "Layer 1 is being fitted." if parameters.depth else NO_LAYER
         if len(shown) > _MOST:
-            return f"Features can be filled only if there are at most {count(_MOST)}. Open data with fewer features."
+            return f"Filling is limited to {count(_MOST)} features. Open data with fewer features."
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
         order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))

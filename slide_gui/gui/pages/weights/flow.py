@@ -42,14 +42,14 @@ from slide_gui.text import count, counted, dataset_title, layer_name, mean_squar
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-# An image of d features takes l·d² multiplications in l layers. The GUI thread computes at most this number, which
-# takes 6 ms. Larger computations run in the job queue.
+# Passing an image of d features through l layers takes l·d² multiplications. The GUI thread computes at most this
+# number of multiplications, which takes 6 ms. Larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # If the view is lower than this number of pixels, the prediction is shortened to one line.
 # These are the smallest width of the image name with its buttons and the largest width of the colour bar, in pixels.
 _IMAGE_ROW, _BAR = 232, 260
-_UNLIKE = "This image is unlike the training images: few of them have the same pixels lit, or the image is blank."
+_UNLIKE = "This image is unlike the training images: few of them share its bright pixels, or it is blank."
 
 
 class FlowPart(View):
@@ -112,7 +112,9 @@ class FlowPart(View):
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = placed(self._tools, ElidedBox(self, least=14))
-        """The box of the data whose layers are shown. An item stores their fingerprint, or "" for the open data."""
+        """The box that selects the data on which the layers were learned.
+
+        Each item stores the fingerprint of its data, or "" for the open data."""
         self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
@@ -233,7 +235,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            # If the image on the canvas changes, the canvas emits `drawn`, as after a stroke, which refreshes the view.
+            # A new image on the canvas emits the signal `drawn`, as a stroke does. The signal refreshes the view.
             self._shown.show_on(self.view.canvas)
 
     @Slot(object)
@@ -293,7 +295,7 @@ class FlowPart(View):
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
         tip = "Pass the input through layers that were fitted to previously opened data"
-        self.learned.setToolTip(tip if others else f"{tip}; first open other data with the same features")
+        self.learned.setToolTip(tip if others else f"{tip}; for this, first open other data with the same features")
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
@@ -303,7 +305,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (other, other_size) = here[:, 0], there[:, 0]
-        return f"{text}; 0 … 1 means {low:g} … {low + size:g} here, {other:g} … {other + other_size:g} in training"
+        return f"{text}; scaled range: {low:g} … {low + size:g} here, {other:g} … {other + other_size:g} in training"
 
     def _take_stack(self) -> None:
         """Store the layers to show. During a new fit to the same data, the last complete stack remains stored."""
@@ -320,7 +322,7 @@ class FlowPart(View):
             self._stack = replace(stack, layers=stack.layers[:depth])
 
     def _compare_training_images(self) -> None:
-        """Prepare the test that detects images unlike the training images, once per data set, in the job queue."""
+        """Fit the detector of images that are unlike the training images, once per data set, in the job queue."""
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint == self._compared:
             return
@@ -349,8 +351,8 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        # Bars of features that are not pixels have the colour map of hᵏ in all tiles. The limits of x, and of T if it
-        # has no negative values, are always ±1.
+        # If features are not pixels, the bars in all tiles have the colour map of hᵏ. The colour limits of x are
+        # always ±1. The limits of T are also ±1 if T has no negative values.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
@@ -387,7 +389,7 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
-_NOT_EXPORTED = "To export Flow, select “these data” as the data that its layers are learned on."
+_NOT_EXPORTED = "To export the Flow view, select “these data” in the box “learned on”."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
 # This legend is used if the layers take two lines.
 _SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
@@ -482,7 +484,7 @@ def _tile(
 
 
 def _lit(values: NDArray[Any]) -> str:
-    """Return a text with the number of ones if all values are 0 or 1, and otherwise with the range of the values."""
+    """Return the number of ones as text if all values are 0 or 1, and otherwise the range of the values as text."""
     if np.isin(values, (0, 1)).all():
         return counted(int(values.sum()), "one")
     return _reach(values)

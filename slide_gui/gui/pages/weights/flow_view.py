@@ -36,9 +36,10 @@ _DRAWABLE = 6  # An image pixel with this number of logical pixels on each side 
 _LINES = 2  # Each lower tile has this number of lines of text below it.
 # These are the width of a line of text below a tile and the gap between the texts of two columns.
 _WORDS, _MARGIN = 96, 10
-# A tile and the gap on its right together have at least these widths, for arrow labels and for "−0.50 to +0.73".
+# A tile and the gap on its right are together at least `_SYMBOLS` pixels wide, for the labels of arrows. If possible,
+# they are at least `_RANGE` pixels wide, for a text such as "−0.50 to +0.73".
 _SYMBOLS, _RANGE = 80, 96
-# These are the largest number of layers in one line and the gap between two lines of layers.
+# These are the largest number of layers in one line and the gap between two lines of layers, in pixels.
 _IN_ONE_LINE, _BETWEEN = 5, 12
 
 
@@ -135,7 +136,7 @@ class FlowLayout(ImageLayout):
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
             texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
             height = (self.height - texts) / (2 + 2 * self.wraps)
-            # The zero line is in the middle of an even number of pixels, so that bars end exactly at it.
+            # The height is even, so that the zero line lies between two pixels and bars end exactly at it.
             return min(320.0, width), min(max(2 * (height // 2), 24.0), BARS_HEIGHT)
         rows, columns = self.shape
         return columns * self.scales[1], rows * self.scales[1]
@@ -177,7 +178,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance between a tile and its texts, which includes the focus ring around the canvas."""
+        """Return the distance between a tile and its texts, which leaves space for the focus ring of the canvas."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -192,7 +193,7 @@ class FlowLayout(ImageLayout):
         # The vertical segment of the arrow is a little to the left of the tile at which the arrow ends.
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
-        if self.wraps and column == self.per_line:  # In this case, the next column begins the second line of layers.
+        if self.wraps and column == self.per_line:  # The next column begins the second line of layers.
             middle += 0.1 * ARROW  # This segment must not overlap with the arrow from the input column.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]

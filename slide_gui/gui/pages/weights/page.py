@@ -36,8 +36,8 @@ WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
         "Weights",
-        "All rows of W of each layer, and the rows of the pixel under the mouse and of pinned pixels. Click to pin a "
-        "pixel. Drag with the left button to draw on an image, and with the right button or Shift to erase",
+        "All rows of W in each layer, and the rows that reconstruct the pixel under the mouse and pinned pixels. Click "
+        "to pin a pixel. Drag with the left button to draw on an image; use the right button or Shift to erase",
         name=WEIGHTS,
         make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
@@ -53,7 +53,7 @@ VIEWS = (
     ),
     ViewSpec(
         "Why it works",
-        "The formula with its numbers, corrupted copies, shuffled pixels and hidden pixels",
+        "Four experiments: formula of one weight, corrupted copies, shuffled pixels, hidden pixels",
         name=WHY,
         make=WhyView,
     ),
@@ -203,7 +203,7 @@ class WeightsPage(Page):
             return noise_animation([dataset], [rows]) if moves else weights_export([rows], [source])
 
         title, still, moving = "the animation by noise level", partial(export, False), partial(export, True)
-        about = "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95."
+        about = "The preview shows the current noise level; the animation has one frame for each level from 0 to 0.95."
         return (
             *self.shown_view().export_options(style),
             ExportOption("weights", "the weight figure", still, style, FIGURE, True, self._shown_part().refusal),
@@ -236,7 +236,7 @@ class WeightsPage(Page):
         return self._rows() if view.shows_rows else view.numbers()
 
     def _rows(self) -> str:
-        """Return the rows of W of the exported pixels as a table in text form, or "" if no row is up to date."""
+        """Return the rows of W of the exported pixels as tab-separated text, or "" if no row is up to date."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):

@@ -19,11 +19,13 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """The labels of a colour bar if tiles or layers have different colour limits, so that no number applies to all."""
 
 STRENGTH = 0.4
-"""The colour limit of an image tile, as a fraction of its largest weight. Below 1, small weights are visible."""
+"""The colour limit of an image tile, as a fraction of its largest weight. A fraction below 1 shows small weights."""
 
 
 class PixelSelection(QObject):
-    """The selected pixel `feature`, and the weight under the cursor, with which `source` reconstructs `target`.
+    """The selected pixel `feature`, and the weight under the cursor.
+
+    The weight is the factor of the pixel `source` in the reconstruction of the pixel `target`.
 
     Signals
     -------
@@ -99,7 +101,7 @@ class WeightTable:
     tiles : tuple of tuple of Tile or None
         One tuple per feature. A tile is None if its layer is not fitted yet, and grey if the layer is outdated.
     bar : tuple of (ColorScale, str, tuple of str)
-        Colour scale and caption of the colour bar, and labels to show instead of values. The labels are empty if all
+        Colour scale and caption of the colour bar, and labels that replace its numbers. The labels are empty if all
         tiles have the same colour limit.
     """
 
@@ -234,10 +236,10 @@ class TileSource:
         return tuple(mosaics)
 
     def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
-        """Return the largest absolute weight of a typical row of W in a layer, and all rows as images or as a matrix.
+        """Return the typical largest weight of a row of W in a layer, and all rows as images or as a matrix.
 
-        The first value is the median of the largest absolute weights of the rows. If tiles show contributions, both
-        results are computed from contributions instead of weights.
+        The first value is the median, over all rows, of the largest absolute weight in a row. If tiles show
+        contributions, both results are computed from contributions instead of weights.
         """
         layers, contributes = self._layers(), self.shows_contributions()
         key = layers[layer - 1], contributes
@@ -280,7 +282,7 @@ class TileSource:
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if tiles show contributions: the user selected them, or a few large weights would hide all others."""
+        """True if tiles show contributions: the user selected them, or a few large weights would hide the others."""
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
@@ -288,7 +290,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few large weights would hide all others. During a new fit, return the previous value."""
+        """True if a few large weights would hide all other weights. During a new fit, return the previous value."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):

@@ -45,7 +45,7 @@ class ShuffleView(Experiment):
 
     @Slot()
     def start(self) -> None:
-        """Shuffle the pixels by the next permutation and fit the layers to them."""
+        """Shuffle the pixels with the next permutation and fit layers to the shuffled pixels."""
         dataset, model = self._workspace.dataset, self._workspace.model()
         if dataset is None or model is None or not model.stack.layers:
             self.refresh()
@@ -117,7 +117,7 @@ class ShuffleView(Experiment):
     def _original(self, spot: tuple[int, ...]) -> int:
         """Return the pixel of the original image at (tile row, tile column, position in the tile).
 
-        Tiles of the second column show shuffled pixels, so that a position there belongs to another original pixel.
+        Tiles of the second column show shuffled pixels. A position in such a tile is the new position of another pixel.
         """
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
@@ -137,8 +137,8 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             size = f"largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"A kernel depends on pixel positions: W differs by {worst} with all pixels put back; the {size}"
-            return f"With all pixels put back, W differs by at most {worst}; its {size}"
+                return f"Kernels depend on pixel positions: W put back differs from the original by {worst}; the {size}"
+            return f"With all pixels put back, W differs from the original W by at most {worst}; its {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:

@@ -112,7 +112,7 @@ class ViewSpec(PageView):
     name : str
         Name by which `WeightsPage.set_view` selects the view.
     title : str
-        Title in the menu and the command palette, or "" if it is the text of the tab.
+        Title in the menu and the command palette, or "" to use the text of the tab.
     make : callable
         Class of the view, or a function from `late`, which imports the class only when the view is built.
     needs : frozenset of str
@@ -215,7 +215,7 @@ class ShownImage(QObject):
         self.missing = ()
         if dataset.missing is not None and not self.is_mean:
             mask = dataset.missing[sample if row is None else len(dataset.train) + row]
-            # A stroke replaces the filled value of a missing cell.
+            # A missing cell is no longer marked if a stroke has replaced its filled value.
             self.missing = tuple(np.flatnonzero(mask & (self.values == self._given)).tolist())
         if self.missing:
             self.caption = f"{self.caption} · {count(len(self.missing))} missing, filled"
@@ -257,8 +257,8 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # The class comes first, because a text that is too long is cut off at its end. Before that, the total number of
-        # images is left out.
+        # The class comes first, because a text that is too long is cut off at its end. Before the text is cut off, the
+        # total number of images is left out.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

@@ -24,7 +24,7 @@ from slide_gui.text import layer_name, level
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
 _LEAST_WIDTH = 204  # The column with the image and the numbers is at least this number of pixels wide.
-_LEAST_SIDE, _MOST_SIDE = 140, 504  # The image is between these numbers of pixels wide and high.
+_LEAST_SIDE, _MOST_SIDE = 140, 504  # The sides of the image are between these lengths in pixels.
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
 # The columns of numbers end at these fractions of the table's width.
@@ -238,7 +238,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
-    """Return a weight, its contribution, its rank in the row, the bias, and its share of the row, as texts."""
+    """Return as texts a weight, its contribution, its rank in the row, the bias of the row, and the weight's share."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if row.rms is None else short_signed(weight * float(row.rms[source]))

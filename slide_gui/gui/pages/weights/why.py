@@ -32,8 +32,8 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Shuffle",
-        "Press Shuffle pixels. If the weights of shuffled pixels are put back in their places, they equal W, because "
-        "the formula ignores the positions of pixels.",
+        "Press Shuffle pixels. Weights fitted to shuffled pixels equal W after they are put back in the original "
+        "order, because the formula ignores the positions of pixels.",
         name=SHUFFLE,
         title="Shuffled pixels",
         make=late("slide_gui.gui.pages.weights.shuffle", "ShuffleView"),
@@ -41,11 +41,11 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare the two fills. W is the same for all masks; the map for this mask is usually closer to the image.",
+        "Compare both filled images. W is the same for all masks; the map for this mask usually has a smaller error.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
-        about="one W for all masks, or one per mask",
+        about="one W for all masks, or one linear map per mask",
     ),
 )
 """The experiments in the order of their tabs. The second argument, `tip`, is shown above the experiment."""
