@@ -99,7 +99,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the current step of the first running split, and the sum of the finished fractions over all splits."""
+    """Return the current step of the first running split, and the sum of the finished fractions of running splits."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)

@@ -22,7 +22,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
-_MOST_SPLITS = 50  # The paper uses at most this number of splits of a data set.
+_MOST_SPLITS = 50  # This is the largest number of splits of a data set in the paper.
 
 
 class _CheckMenu(QPushButton):
@@ -108,8 +108,8 @@ class EvaluationPage(Page):
         self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Number of times that selection and training are repeated on each data set. 0 means the protocol’s number. "
-            "The paper uses 50 on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
+            "Number of splits of each data set; each split repeats selection and training. 0 means the protocol’s "
+            "number. The paper uses 50 splits on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}

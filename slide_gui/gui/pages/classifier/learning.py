@@ -53,7 +53,7 @@ class CriterionPlot(Plot):
     def set_history(self, history: Sequence[WidthsStep]) -> None:
         """Show the iterations of all starts.
 
-        If `history` has fewer iterations than the previous one, a new run has started, and the zoom is reset.
+        If `history` has fewer iterations than the previous history, a new run has started, and the zoom is reset.
         """
         if len(history) < len(self.history):
             self.show_full_range()
@@ -186,7 +186,7 @@ class CriterionPlot(Plot):
 
 
 def _least(steps: Sequence[WidthsStep]) -> WidthsStep | None:
-    """Return the iteration with the smallest criterion, whose widths and C the training selects."""
+    """Return the iteration with the smallest criterion. The training uses the widths and C of this iteration."""
     return min(steps, key=lambda s: s.objective if math.isfinite(s.objective) else math.inf, default=None)
 
 
@@ -230,7 +230,7 @@ class ShareBars(QWidget):
     def set_shares(
         self, names: Sequence[str], shares: Sequence[float], widths: Sequence[float], stale: bool = False
     ) -> None:
-        """Show each layer's name, its fraction (0 to 1) of the kernel's exponent, and its width.
+        """Show the name of each layer, its fraction (0 to 1) of the exponent of the kernel, and its width.
 
         An infinite width means that the layer is unused. If `stale` is True, the bars and texts are pale, because the
         current parameters differ from the parameters of the result.

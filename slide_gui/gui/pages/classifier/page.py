@@ -39,12 +39,12 @@ _PLACEHOLDERS = (
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep components with this share of the variance")
+    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep the components that explain this variance")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # The longest class name that fits below an image has this number of characters.
-# With up to five classes, widgets would overlap if the page had less than this height in pixels. In a lower row of the
-# confusion matrix, the name of the class would be hidden.
+# These are the smallest heights, in pixels, of the page and of a row of the confusion matrix. On a lower page, widgets
+# would overlap, even with up to five classes. In a lower row, the name of the class would be hidden.
 _LEAST_HEIGHT, _ROW = 440, 14
 
 
@@ -57,7 +57,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # Only images with this true and this predicted class are shown.
-        # The gallery shows the images of this result, matrix cell, staleness and data set.
+        # This tuple identifies the images in the gallery: result, matrix cell, True if outdated, and data set.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -108,7 +108,7 @@ class ClassifierPage(Page):
         self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        row.addSpacing(4 * bool(row.count()))  # a caption is closer to its own box than to the widget before it
+        row.addSpacing(4 * bool(row.count()))  # This space separates the caption from the box before it.
         caption = placed(row, label(name, self))
         box = placed(row, ElidedBox(self, name, tip, least=7), 1)
         caption.setBuddy(box)
@@ -135,7 +135,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the selected method, and the fraction of variance to keep (None for methods without projection)."""
+        """Return the selected method, and the fraction of variance to keep or, without a projection, None."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -259,7 +259,7 @@ class ClassifierPage(Page):
         spec = self._controller.spec
         at = f"{_place(spec)} (not the parameters in the panel)" if spec is not None and stale else ""
         if seen.history and spec is not None:
-            # If the criterion is "auto", this call selects one.
+            # If the criterion is "auto", this call returns the criterion that is used.
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
@@ -306,7 +306,7 @@ class ClassifierPage(Page):
         if not self._controller.shows_open_data:
             parts[1] = f"{result.dataset} at {at} (another data set is open)"
         if not result.is_current:
-            parts.append(f"results version {result.numerics} (this program has another one)")
+            parts.append(f"results version {result.numerics} (not the version of this program)")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
         if self._controller.library.is_deleted(result.hash):
@@ -347,7 +347,7 @@ class ClassifierPage(Page):
         return self._workspace.worded("image")
 
     def _is_stale(self, result: RunResult) -> bool:
-        """True if the result belongs to other data or other layers than those that are open."""
+        """True if the result belongs to data other than the open data, or to layers with other parameters."""
         if not self._controller.shows_open_data:
             return True
         return result.spec.stacked and not self._workspace.has_parameters(result.spec.stack)
@@ -381,7 +381,7 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        # Filling the gallery again with the same images would scroll it to its top.
+        # If the gallery were filled again with the same images, it would scroll to its top.
         if self._gallery_of == (result, cell, stale, dataset):
             return
         self._gallery_of = result, cell, stale, dataset
@@ -439,7 +439,7 @@ _PHASES = {
 
 def _criterion_title(criterion: str) -> str:
     name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
-    return f"Criterion: {name}, with its prior"
+    return f"Criterion: {name}, plus prior on the widths"
 
 
 def _place(spec: RunSpec) -> str:

@@ -131,7 +131,7 @@ class Thumbnails(QListView):
             size = QSize(round(width * scale), round(height * scale))
             self.setIconSize(size + QSize(2, 2))
             longest = 4 + max(map(self.fontMetrics().horizontalAdvance, {each.caption for each in images}))  # 4: border
-            # Qt shortens a caption that is wider than 1.5 icons.
+            # Qt shortens a caption that is wider than 1.5 times the width of the icon.
             width = max(size.width(), _NARROWEST, min(longest, round(1.5 * self.iconSize().width())))
             self.setGridSize(QSize(width + _GAP, size.height() + _CAPTION + _GAP))
         self._content.beginResetModel()
@@ -142,7 +142,7 @@ class Thumbnails(QListView):
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of the empty gallery, which tells the user what to do next."""
+        """Set the text that the empty gallery shows; it explains what to do next."""
         self._placeholder = text
         self._describe()
 

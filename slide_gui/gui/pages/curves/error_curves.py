@@ -35,9 +35,9 @@ class ErrorPlot(Plot):
     The cursor is a vertical line at a noise level. The plot also shows the paper's error for raw input and the
     confidence intervals of one line.
 
-    Left and Right select the next point of a line. Up and Down select a point of the line above or below. Enter has the
-    same effect as a click on the selected point. Shift+Left and Shift+Right move the cursor; the mouse can drag it by
-    its line or along the horizontal axis.
+    Left and Right select a neighbouring point of the same line. Up and Down select a point of the line above or below.
+    Enter has the same effect as a click on the selected point. Shift+Left and Shift+Right move the cursor; the mouse
+    can drag it by its line or along the horizontal axis.
 
     A point has a final error if its state is "done". The errors of all other points can still change.
 
@@ -164,7 +164,7 @@ class ErrorPlot(Plot):
         self._curve(("band", depth), 0).setData(xs, ys, pen=pen, fillLevel="enclosed", brush=brush)
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
-        """Draw the line of a depth. Segments that end at a point without a final error are dashed and grey."""
+        """Draw the line of a depth. A segment is dashed and grey if one of its ends has no final error."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
         finished = done & np.roll(done, -1)  # This is True for a segment between two points with final errors.
@@ -347,8 +347,8 @@ class ErrorPlot(Plot):
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
         """Return the point that an arrow key selects.
 
-        Left and Right select the next point of the same line. Up and Down select the point with the nearest noise level
-        on the line above or below.
+        Left and Right select a neighbouring point of the same line. Up and Down select the point with the nearest noise
+        level on the line above or below.
         """
         now, (down, right) = self._current, step
         if now is None:
@@ -379,13 +379,13 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
-    """Return the range of the vertical axis, which starts at 0 unless all errors are far from 0."""
+    """Return the range of the vertical axis, which starts at 0 if the smallest error is below 0.4 times the largest."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # The confidence interval of a point shrinks while the point is computed. To keep the axis still, each such point
-    # is given the width of the widest final interval.
+    # The confidence interval of a point shrinks while the point is computed. To keep the axis still, the width of the
+    # widest final interval is used for each point that is not final.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):

@@ -23,7 +23,7 @@ class HeatMap(ColorTable):
     point_clicked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, "Error by noise and depth: heat map")
+        super().__init__(parent, "Error by noise level and depth: heat map")
         self._points: dict[tuple[int, int], ErrorPoint] = {}
         self.cell_clicked.connect(self._click)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # An estimate starts when the sliders have not moved for this time.
-_NEAR = 0.004  # Noise levels that differ by less than this number count as equal.
+_NEAR = 0.004  # Noise levels count as equal if their difference is below this number.
 
 
 class CurvesPage(Page):
@@ -86,7 +86,7 @@ class CurvesPage(Page):
         name_box(self.shown, "Curves shown")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.shown.activated.connect(self._choose_shown)
-        tip = "Train at the current noise level and depth with median widths, then evaluate"
+        tip = "Train with median widths at the current noise level and depth, and estimate the error"
         self.estimate_button = add_button(self, row, "Estimate this point", tip, clicked=self._estimate_offered)
         row.addStretch(1)
         self.sentence = placed(self.column, label("", self, "", wraps=True, accessibleName="Result on these data"))
@@ -171,7 +171,7 @@ class CurvesPage(Page):
             return
         dataset, usual = self._workspace.dataset, self._controller.requested_sweep or self._controller.usual_sweep()
         if dataset is None or usual is None:
-            self._controller.start_sweep()  # This call reports to the user why the sweep cannot start.
+            self._controller.start_sweep()  # This call shows why the sweep cannot start.
             return
         if self._dialog is None:
             from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
@@ -290,7 +290,7 @@ class CurvesPage(Page):
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # Discard the estimate for the previous setting.
+            self._controller.drop_estimate()  # Discard the estimate for the previous settings.
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -308,7 +308,7 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        # With the paper's error, the plot is not empty and has no placeholder; the status explains the missing points.
+        # A plot with only the paper's error has no placeholder, so the status explains why there are no points.
         if not points and paper is not None and not self.status.text():
             self.status.setText(self._why_empty())
 
@@ -368,16 +368,16 @@ class CurvesPage(Page):
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         runs = self._controller.library.runs
         if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):
-            # If the time ran out, the store also contains a part of the next split, which the trial did not compare.
+            # If the time ran out, the store also contains some runs of the next split, which the trial did not compare.
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
-        if arguments != self._known_of[0]:  # While only the noise slider moves, the results need not be read again.
+        if arguments != self._known_of[0]:  # If only the noise slider moves, the results stay the same.
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return (noise level, depth) of each point selected on validation rows, or () while a sweep or trial runs."""
+        """Return (noise level, depth) of each point selected on validation rows, or () during a sweep or trial."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running or self._controller.trial.running:
             return ()
@@ -446,7 +446,7 @@ class CurvesPage(Page):
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
-        """Return the point selected on validation rows with its test error, or the reason why no point is selected."""
+        """Return a text with the point selected on validation rows and its test error, or why no point is selected."""
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
@@ -469,9 +469,9 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return a text about the number of rows on which errors are counted.
+    """Return a text with the numbers of rows on which errors are counted.
 
-    The numbers are given separately for the curves, the point that a sweep is computing, and the estimate.
+    It gives one number each for the curves, for the point that a sweep is computing, and for the estimate.
     """
     texts = []
     for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
@@ -486,7 +486,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 def _decided(points: Iterable[ErrorPoint]) -> str:
     """Return a text with the criteria by which the widths were learned, the most frequent one first.
 
-    If there are several criteria, each is followed by its number of points.
+    If there are several criteria, the number of points follows each criterion.
     """
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
@@ -498,5 +498,5 @@ def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointS
     """Return the point that a sweep or an estimate is computing. An estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate
-    note = "live estimate with median widths or the widths of the nearest run" if state == "refining" else ""
+    note = "preliminary estimate with median widths or the widths of the nearest run" if state == "refining" else ""
     return ErrorPoint(*place, rate, "", state, note)

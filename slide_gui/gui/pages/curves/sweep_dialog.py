@@ -1,4 +1,4 @@
-"""The dialog for setting the grid, rows, criterion and selection of a sweep, with an estimate of its cost."""
+"""The dialog that sets up a sweep and shows an estimate of its cost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ _PAUSE_MILLISECONDS = 150  # The cost is computed when the user has not typed fo
 
 
 class SweepDialog(QDialog):
-    """The dialog for setting up a sweep. The page builds this dialog once and then reuses it.
+    """The dialog for the grid, the rows, the criterion and the selection of a sweep. The page builds it only once.
 
     Signals
     -------
@@ -43,7 +43,7 @@ class SweepDialog(QDialog):
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "number of validation splits; five splits form a cross-validation")
+        self.splits = self._add("Splits", splits, "number of training/validation splits; five form a cross-validation")
         self.seeds = self._add("Seeds", QLineEdit(self), "random seeds for splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "number of labelled rows that each run uses for training")
         self.criterion = self._add("Criterion", QComboBox(self), "The learned widths minimise this criterion")

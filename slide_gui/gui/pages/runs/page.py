@@ -55,7 +55,7 @@ class RunsPage(Page):
 
     @Slot()
     def _follow_sweep(self) -> None:
-        """List the runs of a sweep as soon as they are finished."""
+        """Update the table each time a sweep has finished a run."""
         state: SweepState | None = self._sweep.latest
         finished = 0 if state is None else len(state.done) + len(state.final)
         if finished != self._n_finished and self.isVisible() and not self._library.reading:
@@ -347,4 +347,4 @@ def _sentence(shown: RunComparison) -> str:
     if test is None:
         return f"{errors} percentage points on different rows: no significance test is possible."
     n, p = count(first.n_test), p_value_text(test.exact).replace(" ", " ")
-    return f"{errors} percentage points on the same {n} rows · McNemar {p}"
+    return f"{errors} percentage points on the same {n} rows · McNemar’s test: {p}"

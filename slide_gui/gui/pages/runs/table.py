@@ -341,7 +341,7 @@ class RunTable(QWidget):
         self._filter = QLineEdit(self, placeholderText="Filter: rectangles depth 2", clearButtonEnabled=True)
         UndoOfWindow(self._filter, always=True)
         self._filter.setToolTip(
-            "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
+            "Show runs that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
             f"shipped runs ({keys_text('Ctrl+F')}; Esc clears)"
         )
         self._filter.setAccessibleName("Filter runs")
@@ -385,7 +385,7 @@ class RunTable(QWidget):
         return [self._model.rows[line] for line in lines]
 
     def shown(self) -> tuple[str, ...]:
-        """Return the keys of the selected runs, or of all visible runs if no run is selected, in their order."""
+        """Return the keys of the selected runs, or of all visible runs if none is selected, in table order."""
         return self.selected() or tuple(run.hash for run in self._model.rows)
 
     def select(self, keys: Sequence[str]) -> None:
@@ -400,7 +400,7 @@ class RunTable(QWidget):
     def _restore_selection(self) -> None:
         """Select the same runs as before the rows changed.
 
-        Otherwise Qt would extend the selection to new rows if all rows had been selected.
+        Without this method, Qt would extend the selection to new rows if all rows had been selected before.
         """
         keys, selection = set(self._selected), QItemSelection()
         lines = [line for line, run in enumerate(self._model.rows) if run.hash in keys]
@@ -500,7 +500,10 @@ class RunTable(QWidget):
 
     @Slot()
     def _fill(self) -> None:
-        """Set the widths of all columns. If space is short, data sets and methods shrink. Tags get the rest."""
+        """Set the widths of all columns.
+
+        If space is short, the columns of data sets and methods get narrower. The tags get the remaining width.
+        """
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self.view.viewport().width()
         for number, least in _LEAST_WIDTHS.items():
