@@ -145,7 +145,7 @@ def _axis(side: str) -> Any:
 class Plot(HoverWidget):
     """The base class of plots: a view with two axes, which the user can zoom and pan.
 
-    The wheel zooms about the mouse pointer, the keys + and − zoom about the middle. A drag or Alt with an arrow key
+    The wheel zooms about the mouse pointer; the keys + and − zoom about the middle. A drag or Alt with an arrow key
     pans. A double-click, the key 0 or the button at the top shows the full range again.
 
     Parameters
@@ -173,7 +173,7 @@ class Plot(HoverWidget):
         self._dragging, self._grabbed = False, False
         self._filled = False
         self._still, self._version = CachedPixmap(), 0
-        # The axes were drawn for this pixel ratio of the screen, theme and font.
+        # The axes were drawn for this theme, this font and this pixel ratio of the screen.
         self._look: object = None
         # This is True if the items must be updated before the next repaint.
         self._is_outdated = True
@@ -265,7 +265,7 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Show and return the curve with this key. It is created at its first use, and later hidden but not removed."""
+        """Show and return the curve with this key. Curves are created at their first use, and never removed."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
@@ -301,13 +301,13 @@ class Plot(HoverWidget):
         """Update the items after a change of data or theme."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as a cursor, below the items. The cached picture does not contain them."""
+        """Draw moving marks, such as a cursor, below the items. The cached picture does not contain these marks."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the labels in the margins of the plot."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as rings around dots, above the items. The cached picture does not contain them."""
+        """Draw moving marks, such as rings around dots, above the items. They are not part of the cached picture."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         """Return the anchor point of the callout and its lines of text, or None if there is no callout."""
@@ -400,7 +400,7 @@ class Plot(HoverWidget):
         self._paint_labels(painter, theme_of(self))
 
     def paint_moving(self, painter: QPainter) -> None:
-        """Draw the marks that move and the callout above the cached picture."""
+        """Draw the moving marks and the callout above the cached picture."""
         painter.setFont(figure_font(self, SECONDARY))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._paint_marks(painter, theme_of(self))
@@ -424,7 +424,7 @@ class Plot(HoverWidget):
         self._box.setGeometry(box)
         self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
         self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
-        # The ticks are as long as the plot, and serve as grid lines.
+        # The ticks extend over the width of the plot and serve as grid lines.
         self._y_axis.setStyle(tickLength=-int(box.width()))
         hint = self._back.sizeHint()
         self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())

@@ -1,1 +1,1 @@
-"""Widgets with setters and signals. They import neither the workspace nor an estimator."""
+"""Widgets with setters for their contents and signals for user actions. They import no workspace and no estimator."""

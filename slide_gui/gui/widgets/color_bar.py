@@ -9,7 +9,7 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame, write
 
 _BAR, _TICK, _LINE, _EDGE = 12, 4, 16, 2
-_WIDTH = 200  # A colour bar is preferably this number of pixels wide.
+_WIDTH = 200  # This is the preferred width of a colour bar in pixels.
 
 
 class ColorBar(QWidget):

@@ -20,13 +20,15 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 from slide_gui.text import isolated
 
-_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11  # These sizes of a table are in pixels.
+# These numbers are in pixels: the usual cell width, the largest cell height, the heights of the header and of the
+# legend, the width of the legend's colours, and the smallest cell height at which row headings are shown.
+_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11
 # In tables narrower than this number of pixels, the legend's text is below its colours instead of to their right.
 _WIDE = 280
 
 
 class ColorCell(NamedTuple):
-    """A cell with a text, a tooltip, a magnitude from 0 to 1 and a hue. A cell without a magnitude has no colour."""
+    """A cell with a text, a tooltip, and a colour given by a hue and a strength from 0 to 1 (None: no colour)."""
 
     text: str
     tip: str
@@ -67,7 +69,7 @@ class ResultTable(QTableWidget):
     Signals
     -------
     cell_clicked(object)
-        The user clicked the cell at (row, column), or selected it with Enter.
+        The user clicked the cell at (row, column), or moved the cursor to this cell and pressed Enter.
     """
 
     cell_clicked = Signal(object)
@@ -98,7 +100,7 @@ class ResultTable(QTableWidget):
 
 
 class ColorTable(ResultTable):
-    """A table of coloured cells that adapt to its size.
+    """A table of coloured cells, which are resized with the table.
 
     Attributes
     ----------
@@ -151,7 +153,7 @@ class ColorTable(ResultTable):
         description : str
             Text for screen readers.
         stale : bool
-            True if the cells must be greyed, because the parameters have changed.
+            True to grey the cells, because the parameters have changed since the cells were computed.
         """
         self._cells, self._legend, self._description, self._stale = dict(cells), legend, description, stale
         self.setRowCount(len(rows))
@@ -171,7 +173,7 @@ class ColorTable(ResultTable):
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of an empty table, which tells the user what to do next."""
+        """Set the text that an empty table shows to tell the user what to do next."""
         self._placeholder = text
         self._describe()
 
@@ -215,7 +217,7 @@ class ColorTable(ResultTable):
             write(painter, self.legend_box(), wrapped, text, theme.muted, figure_font(self, SECONDARY))
 
     def legend_box(self) -> QRectF:
-        """Return the box of the legend's text: to the right of the scale, or below it in a narrow table."""
+        """Return the box of the legend's text: to the right of the colours, or below them in a narrow table."""
         top, width, left = self.verticalHeader().length() + 8, self.viewport().width(), _RAMP + 8
         if width < _WIDE:
             return QRectF(0, top + 14, width, _FOOT - 14)

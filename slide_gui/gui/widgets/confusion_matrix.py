@@ -16,7 +16,7 @@ _LONGEST = 12  # Class names with at most this number of letters are shown in fu
 class ConfusionMatrix(ColorTable):
     """A confusion matrix with true classes and their errors in rows, and predictions in columns.
 
-    Correct predictions are blue. Errors are orange, on a separate scale that ends at the most frequent error,
+    Correct predictions are blue. Errors are orange. Their separate colour scale ends at the most frequent error,
     so that even rare errors are visible.
     """
 
@@ -31,14 +31,14 @@ class ConfusionMatrix(ColorTable):
         Parameters
         ----------
         counts : array_like of shape (k, k), integers
-            Element (i, j) counts the samples of class i predicted as class j. Empty without predictions.
+            Element (i, j) counts the samples of class i predicted as class j. Empty if there are no predictions.
         labels : sequence of str
             Names of the k classes.
         stale : bool
-            True if the matrix must be greyed, because the parameters have changed.
+            True to grey the matrix, because the parameters have changed since the predictions.
         worst : float, optional
-            Upper end of the colour scale of errors, as a fraction of the true class; the same value gives several
-            matrices the same colours. The default is the most frequent error of this matrix.
+            Upper end of the colour scale of errors, as a fraction of the true class. Matrices with the same value have
+            the same colour scale. The default is the fraction of the most frequent error of this matrix.
         """
         matrix = np.asarray(counts, dtype=np.int64).reshape(len(labels), len(labels))
         worst = worst_mistake(matrix) if worst is None else worst
@@ -60,14 +60,14 @@ class ConfusionMatrix(ColorTable):
         n_rows, wrong = int(matrix.sum()), int(matrix.sum() - np.trace(matrix))
         description = f"{count(wrong)} of {count(n_rows)} misclassified ({per_cent(100 * wrong / max(n_rows, 1))})"
         columns = [(text, f"predicted {name}") for text, name in zip(short, labels, strict=True)]
-        legend = "columns: predicted" + f"; error scale: 0–{per_cent(100 * worst, 1)} of a class" * (wrong > 0)
+        legend = "columns: predicted" + f"; errors: 0–{per_cent(100 * worst, 1)} of the true class" * (wrong > 0)
         self.set_cells(rows, columns, cells, (legend, ORANGE), description, stale)
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the largest fraction of a true class that is predicted as one other class.
+    """Return the largest fraction of a true class that is predicted as a single other class.
 
-    Without errors, the value is slightly above 0, so that colours can be scaled by it.
+    If there are no errors, return a small positive number, so that errors can be divided by the result.
     """
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)

@@ -48,7 +48,7 @@ def wrapped(text: str) -> str:
 
 
 def keys_text(keys: str | int) -> str:
-    """Return a shortcut, given as text or key code, as the platform writes it, such as ⌘K for Ctrl+K on macOS."""
+    """Return a shortcut, given as text or key code, in the platform's notation, such as ⌘K for Ctrl+K on macOS."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -143,7 +143,7 @@ class ElidedBox(QComboBox):
     name, tip : str
         Accessible name and tooltip.
     least : int
-        Smallest width, as a number of characters.
+        Minimum width in characters.
     """
 
     def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
@@ -228,7 +228,7 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 def name_box(box: QComboBox, name: str) -> None:
     """Set the accessible name of a box without a visible label. The box must already be in its layout.
 
-    Qt before 6.11 takes this name only from a label with the same parent.
+    Before version 6.11, Qt takes this name only from a label with the same parent.
     """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
@@ -262,7 +262,7 @@ class UndoOfWindow(QObject):
         line.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the shortcuts for undo and redo from the text field, unless the user is editing the text."""
+        """Pass the shortcuts for undo and redo to the window, unless the user is editing the text of the field."""
         keys = QKeySequence.StandardKey
         passes = (
             isinstance(event, QKeyEvent)
@@ -297,7 +297,7 @@ class ChoiceButtons(QButtonGroup):
             button.setFocus()
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
-        """Return a new button with this number, to be placed in a layout of `parent`; the first button is checked."""
+        """Add and return a button. The first button is checked. The caller must place it in a layout of `parent`."""
         button = QPushButton(text, parent)
         button.setProperty("kind", "segment")
         button.setCheckable(True)
@@ -308,7 +308,7 @@ class ChoiceButtons(QButtonGroup):
 
 
 class StartPause(QWidget):
-    """A button that starts and cancels a job, and a button that pauses it.
+    """A button that starts and cancels a job, and a button that pauses and resumes the job.
 
     Parameters
     ----------
@@ -326,12 +326,12 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
-        # These widths suffice for all texts, so that the layout does not change when the texts change.
+        # Each button is wide enough for all of its texts, so that the layout does not change with the text.
         self.start.setMinimumWidth(widest(self.start, 80, words))
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Update the buttons to the state of the job. `ready` is True if the job can be started."""
+        """Show the state of the job on the buttons. `ready` is True if the job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
@@ -339,14 +339,14 @@ class StartPause(QWidget):
 
 
 def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
-    """Return the width that a button needs for the longest of these texts, or `least` if this is larger."""
+    """Return the width that a button needs for the longest text in `words`, but at least `least`."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area around `inner`. It scrolls only if its height is less than the minimum height of `filled`."""
+    """A scroll area for the widget `inner`. It scrolls only if its height is less than `least_height`."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -357,7 +357,7 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget that its only child fills. It has no layout, because a layout would add height for wrapped text."""
+    """A widget filled by its child `inner`. A layout is not used, because it would add height for wrapped text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Views of one sample in which values can be selected and pinned: an image to draw on, and bars."""
+"""Views of one sample in which the user selects and pins values: an image to draw on, and a bar chart."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show the image `values`, or its copy `drawn` with earlier strokes if this copy has the same shape.
+        """Show the image `values`, or its copy `drawn` with earlier strokes if both have the same shape.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class DrawingCanvas(Picker):
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
-        # The image is at the left edge, where the widgets above and below begin.
+        # The image is aligned to the left, like the widgets above and below.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale)
 
     def _at(self, point: QPointF) -> int | None:
@@ -179,7 +179,7 @@ class DrawingCanvas(Picker):
 
     @Slot()
     def blank(self) -> None:
-        """Set all pixels to 0, as one stroke."""
+        """Set all pixels to 0. The change counts as one stroke."""
         if self.image is not None and self.image.any():
             self._show(np.zeros_like(self.image))
             self.stroked.emit(self.image)
@@ -200,7 +200,7 @@ class DrawingCanvas(Picker):
         return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
 
     def _stroke(self, index: int, ink: float) -> None:
-        """Extend the stroke in a straight line to this pixel, with the value `ink`."""
+        """Extend the stroke in a straight line to the pixel `index`, and set the covered pixels to `ink`."""
         if self.image is None:
             return
         values, columns = self.image.copy(), self.image.shape[1]
@@ -265,7 +265,7 @@ FOOT = 18
 
 
 class FeatureBars(Picker):
-    """The values of a sample as bars from the zero line."""
+    """A bar chart of the values of a sample."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -282,7 +282,7 @@ class FeatureBars(Picker):
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
         """Show a sample of shape (d,), optionally with the names of the features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
-        # The argument `initial` of the next line extends the range of the bars to 0.
+        # The argument `initial` makes the range of the bars include 0.
         finite = values[np.isfinite(values)]
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
@@ -360,7 +360,7 @@ class FeatureBars(Picker):
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         metrics, width = painter.fontMetrics(), int(box.width())
         if self._current is None and metrics.horizontalAdvance(text) > width:
-            half = width // 2 - 9  # each name keeps its beginning
+            half = width // 2 - 9  # long names are cut off at the end
             text = " … ".join(metrics.elidedText(name, Qt.TextElideMode.ElideRight, half) for name in (first, last))
         text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(foot, isolated(text))

@@ -1,4 +1,4 @@
-"""Helpers that build layouts and scroll areas. They create no PySide wrappers of layout items; see `nested`."""
+"""Helpers that build layouts and scroll areas without PySide wrappers of layout items; `nested` explains why."""
 
 from typing import Any, TypeVar
 
@@ -55,7 +55,7 @@ def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid to a layout, and return the grid. Its columns hold names, wide controls and hints."""
+    """Add a grid to a layout, and return the grid. Its three columns are for names, wide controls and hints."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)

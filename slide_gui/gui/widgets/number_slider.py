@@ -18,11 +18,11 @@ _NOTCH = 120  # One step of a mouse wheel has this angle in eighths of a degree.
 
 
 class NumberSlider(QWidget):
-    """A control with a label, a number field, a second text and a slider.
+    """A control with a label, a number field, an additional text such as a unit, and a slider.
 
     The wheel and arrow keys move the slider in steps; a typed number is rounded to the nearest step. A double-click on
-    slider or label restores the default. Tab stops at the slider; a click on the number, or a digit typed on the
-    slider, edits the number.
+    slider or label restores the default. The Tab key stops at the slider. To edit the number, the user
+    clicks it, or types a digit while the slider has the focus.
 
     Parameters
     ----------
@@ -32,15 +32,16 @@ class NumberSlider(QWidget):
     tip : str
         Tooltip with formula, range and reference to the paper.
     values : sequence of float
-        Increasing values that the slider selects instead of evenly spaced steps. They are shown in as few digits as
-        possible.
+        Values, in increasing order, that the slider offers instead of evenly spaced steps. They are shown with as few
+        digits as possible.
 
     Signals
     -------
     value_changed(float)
         The user changed the value to this number; also emitted while the slider moves.
     value_settled(float)
-        This number is final: the slider was released, a number was typed, or the last step was 250 ms ago.
+        The user has set the value to this number: the slider was released, a number was typed, or the last step was
+        250 ms ago.
     """
 
     value_changed = Signal(float)
@@ -122,7 +123,7 @@ class NumberSlider(QWidget):
 
     def _position_of(self, value: float) -> int:
         if not math.isfinite(value):
-            raise ValueError(f"{value} is not a value on the slider")
+            raise ValueError(f"{value} is not a finite number")
         return min(range(len(self._values)), key=lambda i: abs(self._values[i] - value))
 
     def _text(self, value: float) -> str:
@@ -197,7 +198,7 @@ class NumberSlider(QWidget):
 
 
 def _shortest(value: float) -> str:
-    """Return a number as a short text. Small and large numbers are written with a power of ten."""
+    """Return a number as a short text. Very small and very large numbers are written with a power of ten."""
     if value == 0 or 0.1 <= abs(value) < 10000:
         return f"{value:.4g}".replace("-", "−")
     digits, power = f"{value:.3e}".split("e")
@@ -205,7 +206,7 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider. A click moves it to the mouse, the wheel moves it in steps, a double-click resets it.
+    """A horizontal slider. A click moves it to the mouse, the wheel moves it in steps, and a double-click resets it.
 
     Delete also resets the slider. The signal `typed` reports digits that the user types on the slider.
     """

@@ -37,10 +37,10 @@ INK = ColorScale("grey", 0.0, 1.0)
 """The colour scale from white to black in the light theme, and from near black to white in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
-"""The step in (row, column) on the screen that each arrow key makes."""
+"""The step of each arrow key on the screen, as (rows, columns)."""
 
 LARGE = 16.0
-"""A ring fits inside an image pixel if the side of this pixel has at least this number of logical pixels."""
+"""A ring is drawn inside an image pixel if the side of this pixel is at least this number of logical pixels long."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
 
 
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
-    """Return the lines of a cross-hair across `box`, which end at a distance `gap` from the centre of `spot`.
+    """Return the lines of a cross-hair across `box`, centred on `spot`.
 
-    By default, they end 2 pixels outside `spot`.
+    The lines end at the distance `gap` from the centre of `spot`, by default 2 pixels outside `spot`.
     """
     x, y = spot.center().x(), spot.center().y()
     gap = 0.5 * spot.width() + 2.0 if gap is None else gap
@@ -132,10 +132,10 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 
 
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
-    """Return an image that owns its pixels.
+    """Return the image of colour indices, with its own copy of the pixels.
 
-    The colour table is applied here, not by Qt: without smoothing, Qt's raster engine draws 32-bit
-    images ten times as fast as indexed images (9 and 120 µs for 28 × 28 shown at 112 × 112).
+    The colour table is applied here, not by Qt. Without smoothing, Qt's raster engine draws 32-bit images ten times as
+    fast as indexed images (9 and 120 µs for an image of 28 × 28 pixels enlarged to 112 × 112).
     """
     pixels = table[indices]
     height, width = indices.shape
@@ -271,12 +271,12 @@ class PaintedWidget(QWidget):
         self.setAccessibleDescription(NOTHING)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text of an empty widget, which tells the user what to do next."""
+        """Set the text that an empty widget shows to tell the user what to do next."""
         self._placeholder = text
         self._contents_changed()
 
     def _contents_changed(self) -> None:
-        """Update the description and the picture of the contents after a change."""
+        """Update the description and repaint the widget after a change of its contents."""
         self._describe()
         self.update()
 
@@ -440,7 +440,7 @@ class Picker(HoverWidget):
 
 
 class CachedPixmap:
-    """A transparent picture as large as a widget. A change of its key, size, theme or font causes a new painting."""
+    """A transparent picture as large as a widget, repainted only if its key, size, theme or font has changed."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] | None = None

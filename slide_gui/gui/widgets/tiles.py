@@ -1,4 +1,4 @@
-"""Weight tiles, the rows in which they are shown, and the positions of tiles in a widget; all are immutable."""
+"""Immutable descriptions of weight tiles, of rows of tiles, and of the positions of tiles in a widget."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -31,9 +31,9 @@ class Tile:
     marker : int or None
         Pixel that these weights reconstruct, marked with a ring.
     quantity : str
-        Name of the values, or "" for weights; it begins with "≈" if the values are approximate.
+        Name of the values, or "" for weights. The name begins with "≈" if the values are approximate.
     stale : bool
-        True to grey the tile because a newer one is being computed.
+        True to grey the tile because new values are being computed.
     part : tuple of (top, left, rows, columns) or None
         The part of the image shown in the enlarged tile; None for the entire image.
     """
@@ -88,7 +88,7 @@ class Tile:
 def row_tile(
     row: NDArray[np.float64], shape: Shape, scale: ColorScale, feature: int, quantity: str = "", stale: bool = False
 ) -> Tile:
-    """Return the tile of a row of W. The caption shows the largest magnitude of a weight and the bias.
+    """Return the tile of a row of W. The caption shows the bias and the largest magnitude of the weights.
 
     The bias is the last element of the row and is not drawn.
 
@@ -125,7 +125,7 @@ def short_signed(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Mosaic(Tile):
-    """All rows of W of a layer in one picture, or the matrix W if the features are not pixels.
+    """A picture of all rows of a layer's W as small images, or of the matrix W if the features are not pixels.
 
     The field of a pixel is its row of W, drawn as a small image at the position of the pixel.
 
@@ -163,7 +163,7 @@ class TileRow:
     title, subtitle : str
         Name of the row, such as "14, 9", and a note, such as "pinned".
     removable : bool
-        True for a pinned pixel, whose row has a × button; False for the pixel under the mouse, drawn lighter.
+        True for a pinned pixel, whose row has a × button. False for the pixel under the mouse.
     tiles : tuple of Tile or None
         One tile per column; None leaves an empty position.
     is_mosaics : bool
@@ -220,14 +220,14 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
     """Shrink or stretch an axis to at most `count` values.
 
-    A longer axis is divided into intervals, each represented by its value of largest magnitude. On a shorter axis,
-    each value is repeated equally often.
+    An axis with more values is divided into intervals, each represented by its value of largest magnitude. On an axis
+    with fewer values, each value is repeated the same number of times.
     """
     size = values.shape[axis]
     if size <= count:
         return np.repeat(values, count // size, axis)
     step = -(-size // count)
-    # With the sign bit moved to the end, the bits of float32 numbers sort as integers in the order of the magnitudes.
+    # Move the sign bit to the end. Read as integers, the bits of float32 numbers are then ordered by magnitude.
     bits = values.view(np.uint32)
     ordered = (bits << 1) | (bits >> 31)
 
@@ -317,7 +317,7 @@ class ImageLayout:
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)
 
     def index(self, box: QRectF, point: QPointF, *, of_field: bool = False) -> int | None:
-        """Return the pixel, feature or field of a mosaic at a point, or None if the point is outside the image."""
+        """Return the index of the pixel, feature or field at a point, or None if the point is outside the image."""
         if not box.contains(point):
             return None
         if not self.bars:
@@ -328,7 +328,7 @@ class ImageLayout:
     def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
         """Return the rectangle of a pixel or feature in an image, or of a field in a mosaic.
 
-        The rectangle of a feature has the full height. If features are not pixels, fields are the rows of a matrix.
+        The rectangle of a feature is as high as the image. If features are not pixels, the fields are the rows of W.
         """
         if not self.bars:
             return self.grid(box).rect(index)
@@ -356,7 +356,7 @@ class TileLayout(ImageLayout):
     ----------
     height_room : float
         Height in which all rows should be visible; 0 for no limit. Tiles shrink to fit into this height, but not below
-        the height `LEGIBLE`, or `SMALLEST` if there are mosaics. Space for two rows (one row if it takes two lines) is
+        the height `LEGIBLE`, or `SMALLEST` if there are mosaics. Space for two rows (one row if rows need two lines) is
         always reserved below mosaics, so that adding a pin does not change the sizes.
     rows, columns : int
         Number of visible rows and columns.
@@ -408,8 +408,8 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                # The mosaics, the row of the selected pixel and, if a row takes one line, the row of one pin must be
-                # visible.
+                # The mosaics and the row of the selected pixel must be visible. If rows need only one line, a pinned
+                # row must also be visible.
                 rows = 4 - self.lines
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
@@ -447,7 +447,7 @@ class TileLayout(ImageLayout):
 
     @property
     def needed(self) -> float:
-        """Return the smallest width of the widget with which the tiles keep their current size."""
+        """Return the smallest width of the widget at which the tiles keep their current size."""
         return 2 * EDGE + self._across * (self.size[0] + self.gap) - self.gap
 
     @property
@@ -509,7 +509,7 @@ class TileLayout(ImageLayout):
         return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 
     def label(self, row: int) -> QRectF:
-        """Return the box of a row's label above its first tile; it is empty for mosaics."""
+        """Return the box of a row's label above its first tile. For mosaics, the box is empty."""
         box = self.tile(row, self.shown_columns()[0])
         if self._is_mosaics(row):
             return QRectF(box.x(), box.y(), 0.0, 0.0)

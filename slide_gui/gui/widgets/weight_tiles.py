@@ -112,7 +112,7 @@ class WeightTiles(PaintedWidget):
     """A table of weight images with a cross-hair at the same pixel of every image.
 
     A click or Enter enlarges a tile; a second click, Escape or a button shows all tiles again. Arrow keys move between
-    tiles, and with Shift between the pixels of a tile. Ctrl+Enter clicks the pixel; Delete removes the row.
+    tiles, and with Shift between the pixels of a tile. Ctrl+Enter clicks the selected pixel; Delete removes the row.
 
     Attributes
     ----------
@@ -349,7 +349,7 @@ class WeightTiles(PaintedWidget):
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
-        size = 0, 0  # Images that are neither mosaics nor bars need no size, because Qt enlarges them.
+        size = 0, 0  # Only mosaics and bars are drawn for a given size; Qt enlarges other images.
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
         drawn_for, image = self._images.get(tile.identity, (None, None))

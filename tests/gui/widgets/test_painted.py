@@ -332,7 +332,7 @@ def test_that_low_cells_are_wide_enough_for_names_of_classes_and_the_legend_fits
     matrix.resize(280, 240)
     matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
     legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
-    text = "columns: predicted; error scale: 0–50.0 % of a class"
+    text = "columns: predicted; errors: 0–50.0 % of the true class"
     assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
 
 
@@ -363,7 +363,7 @@ def test_that_the_legend_and_the_headings_of_rows_fit_next_to_each_other(shown):
     matrix = shown(ConfusionMatrix(), 280, 240)
     matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
     legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
-    text = "columns: predicted; error scale: 0–50.0 % of a class"
+    text = "columns: predicted; errors: 0–50.0 % of the true class"
     assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
     matrix.set_counts([[50, 50], [40, 60]], ["benign", "malignant"])
     assert matrix.verticalHeader().width() > 8 + metrics.horizontalAdvance("40.0 %  malignant")
