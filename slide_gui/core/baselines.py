@@ -313,8 +313,8 @@ def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.f
     -------
     codes : ndarray of int, shape (n,)
     decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-        Results of the method `decision_function`. A classifier without this method gives the class probabilities or, for two
-        classes, the probability of the second class minus ½.
+        Results of the method `decision_function`. A classifier without this method gives the class probabilities or,
+        for two classes, the probability of the second class minus ½.
     """
     codes = np.asarray(estimator.predict(Z)).astype(np.intp)
     if hasattr(estimator, "decision_function"):
