@@ -157,7 +157,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     own = outputs(part.flow)
     assert "through layers" not in part.notice.text()
     choose(part.learned, first.fingerprint)
-    assert part.notice.text() == "others through layers learned on given, noise 0.3, 4 layers"
+    assert part.notice.text() == "others passed through layers learned on given, noise 0.3, 4 layers"
     assert "select “these data”" in window.weights_page.export_options()[0].about
     assert part.notice.contentsMargins().left() == 6
     np.testing.assert_array_equal(part.flow.clean, workspace.dataset.train[workspace.state.selection.sample])
@@ -166,7 +166,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
         np.testing.assert_allclose(layer.output, expected, atol=1e-4)
     workspace.set_parameters(noise=0.5)
     assert not any(column.stale for column in part.view.columns)  # layers of other data do not depend on the panel
-    assert part.notice.text().startswith("others through layers learned on given, noise 0.3")
+    assert part.notice.text().startswith("others passed through layers learned on given, noise 0.3")
     refit(window, noise=0.3)
     choose(part.learned, "")
     for before, after in zip(own, outputs(part.flow), strict=True):
@@ -548,7 +548,7 @@ def test_that_formula_and_shuffle_name_the_kernel_and_features_that_are_not_pixe
     view = window.weights_page.set_view(SHUFFLE)
     view.start()
     wait(lambda: view.fit is not None)
-    assert "depends on pixel positions" in view.status.text()
+    assert "depend on pixel positions" in view.status.text()
     assert sharing(window).isEnabled()
     open_data(window, replace(dataset(), image_shape=None))
     assert window.workspace.state.parameters.sharing == sharing(window).currentData() == "none"

@@ -17,7 +17,7 @@ _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validati
 
 
 def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[tuple[str, str], ...]:
-    """Return the column heading of each data set in the table, with its note."""
+    """Return the two lines of each column heading: the name of a data set and a note, such as its number of rows."""
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table):

@@ -114,9 +114,9 @@ class EvaluationPage(Page):
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Select data sets to evaluate when you press Start; for all others, the tables show stored results"
+        tip = "Select data sets to evaluate when you press Start; for other data sets, the tables show stored results"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Select methods to evaluate when you press Start; for all others, the tables show stored results"
+        tip = "Select methods to evaluate when you press Start; for other methods, the tables show stored results"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)

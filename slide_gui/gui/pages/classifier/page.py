@@ -332,7 +332,7 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Return a text about the kind of error, the number of rows and, for cross-validation, the folds."""
+        """Return a text with the kind of error, the number of rows and, for cross-validation, the folds."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"

@@ -71,7 +71,8 @@ class ErrorPlot(Plot):
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
         """Replace the points; each noise level and depth may have at most one point.
 
-        The title of the error axis contains `part`, "test" or "validation": the rows on which errors are counted.
+        The title of the error axis contains `part`, which names the rows on which errors are counted: "test" or
+        "validation".
         """
         titles = (self._titles[0], f"{part.capitalize()} error (%)")
         if titles != self._titles:

@@ -30,7 +30,7 @@ class HeatMap(ColorTable):
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
         """Replace the points; each noise level and depth may have at most one point.
 
-        The legend contains `part`, "test" or "validation": the rows on which errors are counted.
+        The legend contains `part`, which names the rows on which errors are counted: "test" or "validation".
         """
         noises, depths = (sorted(set(each)) for each in zip(*map(_place, points), strict=True)) if points else ((), ())
         self._points = {(depths.index(p.depth), noises.index(_place(p)[0])): p for p in points}

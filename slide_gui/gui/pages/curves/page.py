@@ -314,7 +314,7 @@ class CurvesPage(Page):
 
     def _why_empty(self) -> str:
         """Return the reason why there are no points, and the remedy."""
-        other = "set the noise slider and wait" if self._controller.offered is None else "Estimate this point"
+        other = "move the noise slider and wait" if self._controller.offered is None else "Estimate this point"
         return self._controller.why_not() or f"No points yet. Press Sweep, or {other}."
 
     def _show_settings(self, shown: Setting | None) -> None:

@@ -29,9 +29,9 @@ class ErrorPoint:
         "done" if the error is final. "running" if a sweep is computing the point, and "refining" if the point is an
         estimate; these points are drawn hollow and grey, without a confidence interval.
     note : str
-        More lines for the tooltip, such as the computing time.
+        Further lines of the tooltip, such as the computing time.
     by : str
-        Criterion by which the widths were learned, in words, for the tooltip.
+        Text for the tooltip about the criterion by which the widths were learned.
     validation : float or None
         Error on the validation rows in per cent, or None without such rows.
     chosen : bool

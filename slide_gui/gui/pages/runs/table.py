@@ -424,7 +424,7 @@ class RunTable(QWidget):
         for name, text, keys, tip, slot in (
             ("open", "Open", "Return", "Load this run on every page", self._open),
             ("compare", "Compare", "Ctrl+D", "Compare two selected runs", self._compare),
-            ("delete", "Delete", "Delete", "Delete the selected runs except shipped ones; can be undone", self._delete),
+            ("delete", "Delete", "Delete", "Delete selected runs except shipped runs; you can undo this", self._delete),
             ("tag", "Edit tag", "F2", "Add or change the tag of the selected run", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):

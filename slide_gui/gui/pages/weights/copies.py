@@ -245,7 +245,7 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and difference of these rows")
-        self._data = self._workspace.dataset  # Corrupted copies of this data set are used.
+        self._data = self._workspace.dataset  # This is the data set of the experiment.
         self._fitted: Layer | None = None  # The input of this layer is copied and corrupted.
         self._study: CopiesStudy | None = None  # Computes `copies`. None if no m remains to be computed.
         self.copies: Copies | None = None

@@ -1,4 +1,4 @@
-"""The experiment that hides pixels and fills them with W and with the best linear map for these hidden pixels."""
+"""The experiment that hides pixels and fills them by W and by the best linear map for these hidden pixels."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -17,7 +17,7 @@ _MOST = 3000  # The best linear map for the hidden pixels is computed for at mos
 
 
 class FillView(Experiment):
-    """The experiment that hides a random fraction 1 − p of the pixels, at least one, and fills them in two ways.
+    """The experiment that hides a random fraction 1 − p of the pixels, at least one pixel, and fills them twice.
 
     Attributes
     ----------

@@ -300,7 +300,7 @@ class FlowPart(View):
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
         assert dataset is not None
-        text = f"{dataset_title(dataset.name, dataset.generated)} through layers learned on {_learned_on(model)}"
+        text = f"{dataset_title(dataset.name, dataset.generated)} passed through layers learned on {_learned_on(model)}"
         here, there = FittedModel.of(dataset, model.stack).scaling, model.scaling
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text

@@ -35,7 +35,7 @@ class ShuffleView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
-        self.tiles.name_feature = None  # In shuffled tiles, a feature is not at its original position.
+        self.tiles.name_feature = None  # In shuffled tiles, positions do not identify features.
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None

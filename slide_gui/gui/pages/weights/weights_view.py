@@ -43,8 +43,8 @@ class Readout(QWidget):
         self._title = ""
         self._lines: list[tuple[str, ...]] = []
         text = (
-            "Each line shows for one layer the weight, the contribution (weight times root mean square of its input, "
-            "RMS) and the bias. Rank and share refer to the row of weights or contributions shown in the tiles"
+            "Each line shows, for one layer, the weight, the contribution (weight times RMS, the root mean square of "
+            "its feature) and the bias. Rank and share refer to the row of weights or contributions shown in the tiles"
         )
         self.setToolTip(wrapped(text))
 
