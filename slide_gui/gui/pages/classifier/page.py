@@ -387,7 +387,7 @@ class ClassifierPage(Page):
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
             after = self._workspace.worded(_PLACEHOLDERS[-1])
-            self.gallery.set_placeholder(after if on_test else "The gallery does not show errors on validation rows.")
+            self.gallery.set_placeholder(after if on_test else "The gallery shows no misclassified validation rows.")
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
             return

@@ -484,7 +484,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return a text with the criteria by which the widths were learned, the most frequent one first.
+    """Return a text with the criteria by which the widths were learned, the most frequent criterion first.
 
     If there are several criteria, the number of points follows each criterion.
     """

@@ -247,7 +247,7 @@ class CopiesView(Experiment):
         super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and difference of these rows")
         self._data = self._workspace.dataset  # This is the data set of the experiment.
         self._fitted: Layer | None = None  # The input of this layer is copied and corrupted.
-        self._study: CopiesStudy | None = None  # Computes `copies`. None if no m remains to be computed.
+        self._study: CopiesStudy | None = None  # This object computes `copies`. It is None if no m remains.
         self.copies: Copies | None = None
         # This is the number m of corrupted copies that is selected in the plot, initially 32.
         self._wanted = 32

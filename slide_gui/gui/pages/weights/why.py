@@ -24,7 +24,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Copies",
-        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The formula gives the limit W without copies.",
+        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The formula gives the limit W without any copy.",
         name=COPIES,
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
