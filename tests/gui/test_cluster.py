@@ -36,7 +36,7 @@ def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, d
     dialog.workers.setValue(1)
     click(dialog.connect_button)
     wait(lambda: session.cluster.state.n_workers > 0)
-    assert dialog.status.text() == "Connected: 1 worker, all with the same versions as this window."
+    assert dialog.status.text() == "Connected: 1 worker, all with the same software versions as this window."
     dialog.reject()
     wait(lambda: session.runs.usual_sweep() is not None)
     usual = session.runs.usual_sweep()
@@ -64,7 +64,7 @@ def test_that_a_scheduler_that_does_not_answer_is_named_and_can_be_left(window, 
     dialog.scheduler.setText("tcp://127.0.0.1:1")
     click(dialog.connect_button)
     wait(lambda: not window.session.cluster.state.connecting)
-    assert dialog.status.text().startswith("No scheduler answers at tcp://127.0.0.1:1 ")
+    assert dialog.status.text().startswith("Cannot connect to tcp://127.0.0.1:1 ")
     words = [each.text() for each in window.statusBar().findChildren(QLabel)]
     assert "runs are computed at tcp://127.0.0.1:1" in words
     click_here(window, dialog)

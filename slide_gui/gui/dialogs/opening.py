@@ -129,7 +129,7 @@ _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
 class _WrappedLabel(PlainLabel):
-    """A label that is never shorter than its wrapped text. A QLabel cuts its text if its layout is too small."""
+    """A label that always shows its full wrapped text. A QLabel cuts off its text if its layout is too small."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent, wordWrap=True)
@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
+        self.setMinimumHeight(0)  # With a minimum height, `heightForWidth` would return at least this height.
         # `heightForWidth` returns −1 for an empty text.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
@@ -385,7 +385,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the columns that are left out according to the menu, which lists only the first columns."""
+        """Return the indices of left-out columns: those checked in the menu, and those that the menu does not list."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 

@@ -64,7 +64,7 @@ class ClusterDialog(QDialog):
         buttons = nested(column, QHBoxLayout())
         buttons.addStretch(1)
         add_button(self, buttons, "Close", clicked=self.reject).setAutoDefault(False)
-        self.connect_button = add_button(self, buttons, "Connect", "Connect and check the workers’ versions", "primary")
+        self.connect_button = add_button(self, buttons, "Connect", "Connect and check software versions", "primary")
         self.connect_button.setDefault(True)
         self.connect_button.clicked.connect(self._choose)
         controller.changed.connect(self._show)
@@ -117,7 +117,7 @@ class ClusterDialog(QDialog):
             text = state.problem[:1].upper() + state.problem[1:]
         elif state.n_workers:
             workers = counted(state.n_workers, "worker")
-            text = f"Connected: {workers}, all with the same versions as this window."
+            text = f"Connected: {workers}, all with the same software versions as this window."
         elif state.choice.is_here:
             text = "Runs are computed in this window."
         else:

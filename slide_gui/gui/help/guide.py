@@ -45,7 +45,7 @@ class Guide(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
-        self.resize(880, 600)  # With its title bar, a window of this size fits on a screen of 960 × 640 pixels.
+        self.resize(880, 600)  # This size plus the title bar fits on a screen of 960 × 640 pixels.
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         top = nested(layout, QHBoxLayout())
@@ -53,11 +53,11 @@ class Guide(QDialog):
         self.tabs.setAccessibleName("Pages of the guide")
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
-        # The search path contains the pictures that the pages show.
+        # The pictures that the pages show are in the folder `searchPaths`.
         self.text = placed(layout, QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))]))
         self.text.setAccessibleName("Text of the guide")
         self.text.document().setDocumentMargin(12)
-        # All text wraps, but Qt rounds up the width of tables, so a horizontal scroll bar would appear without need.
+        # All text wraps, but Qt rounds up the width of tables, so an unnecessary horizontal scroll bar would appear.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         top.addStretch(1)
@@ -96,7 +96,7 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Add space around paragraphs and headings, and wrap long lines of code, because Qt does not do so."""
+        """Add space around paragraphs and headings, and wrap long lines of code, which Qt does not do by default."""
         block = self.text.document().begin().next()
         while block.isValid():
             layout = block.blockFormat()

@@ -412,7 +412,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "settings", "Settings…", "Ctrl+,", lambda w: w.ask_for_settings(),
-            "Choose the theme, the display size, the session at the start and where runs are computed",
+            "Choose the theme, the display size and where runs are computed; reset all settings",
         ),
     ),
     "View": (
@@ -424,7 +424,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _image(
             "corrupt_again", "New corruption", "Ctrl+Shift+K",
-            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other random pixels to 0 in the Flow view",
+            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set new random pixels to 0 in the Flow view",
         ),
         _drawing(
             "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.workspace.draw(None),

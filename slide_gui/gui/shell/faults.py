@@ -149,8 +149,8 @@ class Interruption(QObject):
     """Reports the signals SIGINT and SIGTERM while it exists; SIGINT then raises no KeyboardInterrupt.
 
     Python runs signal handlers between two bytecode instructions, and a waiting event loop executes none. A timer
-    therefore checks for a signal. Signals ignored at the start, such as SIGINT in a shell's background jobs, remain
-    ignored. A second signal ends the process as usual.
+    therefore checks for a signal. Signals that are ignored when the program starts, such as SIGINT in a shell's
+    background jobs, remain ignored. A second signal ends the process as usual.
 
     Attributes
     ----------

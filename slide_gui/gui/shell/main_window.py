@@ -288,7 +288,7 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open `source` or the given files. Without them, restore the last session or open the example data."""
+        """Open `source` or the files. If neither is given, restore the last session or open the example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -310,7 +310,7 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # The user may select all files of an exported figure.
+        paths = sessions if len(sessions) == 1 else paths  # The files of an exported figure include a session.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
@@ -480,7 +480,7 @@ class MainWindow(QMainWindow):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Remove the focus from a hidden control. Qt would otherwise move it to the button that cancels the job."""
+        """Remove the focus from a hidden control. Qt would otherwise move the focus to the Cancel button."""
         focus, central = self.focusWidget(), self.centralWidget()
         if focus is None or central is None or focus.isVisible():
             return super().focusNextPrevChild(forward)
@@ -505,7 +505,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Store the session, cancel the jobs, wait for the worker threads, and close the window."""
-        self.setFocus()  # A text field applies a typed number when it loses the focus.
+        self.setFocus()  # Take the focus from a number field, so that it applies the typed number.
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()

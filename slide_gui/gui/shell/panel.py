@@ -143,7 +143,7 @@ class _DataMenu(ElidedBox):
 
 
 class SplitControls(QWidget):
-    """Controls that choose the held-out rows of data without a test set."""
+    """Controls for choosing the held-out rows of data without a test set."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -46,7 +46,7 @@ class SessionKeeper(QObject):
     pages : PageStack
         The pages, whose settings a session contains.
     folder : Path or None
-        Folder of the last session and of the lock of the open window.
+        Folder that contains the last session and the lock file of the open window.
 
     Attributes
     ----------

@@ -89,7 +89,7 @@ class DecisionController(QObject):
         self.changed.emit()
 
     def rest(self) -> None:
-        """Compute nothing until the next call of `follow`."""
+        """Stop the predictions until the next call of `follow`."""
         self._following = False
         # If the search for changed pixels is unfinished, forget the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image

@@ -63,7 +63,7 @@ class EvaluationController(QObject):
     Attributes
     ----------
     runs : Task
-        The evaluation; it reports an `EvaluationState`.
+        Task that computes the evaluation; it reports an `EvaluationState`.
     reading : Task
         The job that reads the stored results of the table. Its result is (plan of the table, state of the table,
         remaining cost, stored runs). The stored runs are None until the remaining cost is known.

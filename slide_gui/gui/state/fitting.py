@@ -71,7 +71,7 @@ class Fitting(QObject):
         self.watched = ()
 
     def close(self) -> None:
-        """Prepare no further interpolations, because the job queue is about to be closed."""
+        """Stop preparing interpolations, because the job queue is about to be closed."""
         self._rest.stop()
 
     @property
@@ -91,7 +91,7 @@ class Fitting(QObject):
         return layer <= self.n_fresh
 
     def fit(self, *, settle: bool = False) -> None:
-        """Fit with the current parameters if needed. With `settle`, first wait until the slider stops moving."""
+        """Fit the layers to the current parameters if necessary; if `settle`, wait until the slider stops moving."""
         explorer, parameters, features = self.explorer, self.parameters, self.watched
         if explorer is None:
             return
@@ -154,7 +154,7 @@ class Fitting(QObject):
     @Slot()
     def _prepare_interpolation(self) -> None:
         if self.explorer is None or self.seconds <= _SLOW_SECONDS or self.explorer.interpolates(self.parameters):
-            return  # Submit no job without need, because every job interrupts a running sweep.
+            return  # Submit no unnecessary job, because every job interrupts a running sweep.
         work = partial(self.explorer.prepare_interpolation, self.parameters)
         failure = "The layers could not be interpolated"
         self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)

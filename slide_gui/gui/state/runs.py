@@ -36,7 +36,7 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """The key of the setting that holds the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that need more time or memory start only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Costs above which an estimate starts only at the user's request.
 
 
 class _TooLong(Exception):
@@ -98,7 +98,7 @@ class RunController(QObject):
     folds_rate : ErrorRate or None
         Error over all folds of a cross-validation, if `result` belongs to a fold and all folds are trained; else None.
     offered : RunSpec or None
-        Run without a complete error estimate: the estimate takes too much time or memory, failed or was stopped.
+        Run whose error the user may choose to estimate, because the estimate is too costly, failed or was stopped.
     svm : SvmParameters
         Parameters of the SVM for new runs, as set on the Classifier page.
     requested_sweep : SweepSpec or None
@@ -304,7 +304,7 @@ class RunController(QObject):
     def usual_sweep(self) -> SweepSpec | None:
         """Return the paper's sweep with selection on validation rows, or None if no classifier can be trained.
 
-        No run starts from the kernel widths of another run, so each run equals the same run on the Classifier page.
+        No run starts from the kernel widths of another run, so the results equal those on the Classifier page.
         """
         spec = self.spec_of(self.svm)
         if spec is None:
@@ -371,7 +371,7 @@ class RunController(QObject):
             return
         setting = Setting.from_text(shipped.setting)
         if base is None or setting is None or base.fingerprint != shipped.fingerprint:
-            text = f"Its classifier is not included. To train it, open {shipped.title} and then this run."
+            text = f"The program lacks the classifier of this run. To train it, open {shipped.title} and then the run."
             self._workspace.problem.emit(UserMessage("The run was shipped with the program", text, kind="information"))
             return
         spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)

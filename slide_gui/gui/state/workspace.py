@@ -118,7 +118,7 @@ class Workspace(QObject):
     state_changed(object, object)
         The state changed; the arguments are the new and the old `State`.
     rested()
-        Data, state, fit and history have not changed for 100 ms. Connect updates that need not be immediate.
+        Data, state, fit and history have not changed for 100 ms. This signal starts updates that may be delayed.
     problem(object)
         A `UserMessage` to show.
     confirmed_changed()
