@@ -34,12 +34,12 @@ The second function is None if the first adds nested subcommands. Each nested su
 
 
 class UsageError(Exception):
-    """Invalid arguments. The program ends with exit code 2."""
+    """An error in the arguments, which ends the program with exit code 2."""
 
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Raise a ValueError from the body of a `with` statement as a `UsageError` with the same message."""
+    """Convert a ValueError raised in the body of a `with` statement to a `UsageError` with the same message."""
     try:
         yield
     except ValueError as error:
@@ -103,7 +103,7 @@ def guarded(command: Callable[[], int]) -> int:
         if interrupt is not None:
             warn("cancelled")
             return 128 + int((*interrupt.args, signal.SIGINT)[0])
-        warn(f"unexpected {type(error).__name__}: {error}; please report it")
+        warn(f"unexpected {type(error).__name__}: {error}; please report this error")
     return FAILED
 
 
@@ -123,7 +123,7 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def _without_reader(stream: TextIO) -> Iterator[None]:
-    """Open a context that redirects a stream to the null device if its reader has ended."""
+    """Open a context that redirects a stream to the null device if the program that reads the stream has ended."""
     try:
         yield
     except OSError as error:  # on Windows, writing to a pipe without a reader may give EINVAL (CPython issue 79935)

@@ -140,7 +140,7 @@ def _model_lines(model: FittedModel) -> Iterator[str]:
     rms = input_rms(stack.layers[0]) if stack.layers else None
     if rms is not None and rms.max() > 1:
         largest = f"the root mean square of feature {int(rms.argmax())} is {rms.max():.4g}"
-        yield f"some values lie outside 0 to 1, the range assumed by the threshold ({largest}); scale the data"
+        yield f"some values exceed the range 0 to 1 that the threshold assumes ({largest}); scale the data to 0 … 1"
 
 
 COMMANDS: dict[str, Entry] = {"datasets": (_datasets_options, None), "fit": (_fit_options, _fit)}

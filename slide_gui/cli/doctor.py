@@ -12,7 +12,7 @@ from slide_gui import __version__
 from slide_gui.cli.console import DONE, FAILED, Entry, print_answer
 from slide_gui.licences import PACKAGES, installed_version
 
-_REINSTALL = "install slide-gui again: run pip install --force-reinstall . in the folder of its sources"
+_REINSTALL = "install slide-gui again: run pip install --force-reinstall . in the folder of its source code"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Finding:
     state : {"ok", "note", "failed"}
         "note" reports a limitation. Only "failed" makes `slide-gui doctor` return the exit code for failure.
     text : str
-        Finding of the check, such as a version or a problem.
+        Result of the check as text, such as a version or a problem.
     remedy : str
         Command or action that solves the problem. Empty if there is no problem, if `text` contains the remedy, or
         if no remedy is known.
@@ -103,7 +103,7 @@ def _float32_scatter() -> list[Finding]:
 
     if float32_scatter_is_exact():
         return [Finding("float32 scatter", "ok", "exact on 0/1 data")]
-    text = "this BLAS multiplies 0/1 data wrongly, so every fit would be wrong"
+    text = "this BLAS library multiplies matrices of zeros and ones incorrectly, so all fits would be wrong"
     return [Finding("float32 scatter", "failed", text, "install another version of NumPy: pip install 'numpy<2.5'")]
 
 
@@ -128,7 +128,7 @@ def _settings_folder() -> list[Finding]:
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return [Finding("settings folder", "ok", str(folder))]
-    return [Finding("settings folder", "failed", f"{existing} cannot be written to", f"chmod u+rwx {existing}")]
+    return [Finding("settings folder", "failed", f"{existing} is not writable", f"chmod u+rwx {existing}")]
 
 
 def _licences(arguments: argparse.Namespace) -> int:

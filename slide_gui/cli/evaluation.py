@@ -38,7 +38,7 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
 
 
 def _read_file(cell: CellPlan, text: str) -> Dataset:
-    """Return the rows of a file that replaces the data set of a cell. Refuse rows without usable labels."""
+    """Return the rows of a file that replaces the data set of a table cell. Refuse rows without usable labels."""
     dataset = options.read_data(DataSource.parse(text))
     dataset.check_classes()
     return replace(subset(dataset, cell.train_rows, cell.test_rows), name=data_entry(cell.data).title, key="")
@@ -49,14 +49,14 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text += "if the file has no test set, a quarter of its rows is held out as the test set"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="methods to compare (default: all)")
-    add_protocol_options(parser, "run the small version of the protocol (about one minute)")
+    add_protocol_options(parser, "run a small version of the protocol in about one minute")
     options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
     text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument("--stored", action="store_true", help="show the stored runs; compute no new ones")
+    parser.add_argument("--stored", action="store_true", help="show the tables of the stored runs; compute no new runs")
     text = "show the tables shipped with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
-    text = f"write the table of errors, or the table of times if the name begins with times, as {', '.join(_SUFFIXES)}"
+    text = f"write the table of errors, or of times if the file name begins with times, as {', '.join(_SUFFIXES)}"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
@@ -83,7 +83,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     planned = {cell.data: cell for cell in cells}
     for name in (*keys, *arguments.methods):
         if name not in planned and all(name != cell.method for cell in cells):
-            raise UsageError(f"no requested cell of the {extent} protocol uses {name}; leave it out")
+            raise UsageError(f"no requested cell of the {extent} protocol uses {name}; leave out {name}")
         if name in files and keys.count(name) > 1:
             raise UsageError(f"{name} is given {keys.count(name)} times; give each data set only once")
     read = [DataSource.parse(files.get(key, key)) for key in planned if key in files or is_known(key)]
@@ -113,7 +113,7 @@ def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> 
     shipped, wanted = shipped_results(), {(cell.data, cell.method) for cell in cells}
     extent = "full" if "full" in shipped.tables and not arguments.quick else "quick"
     if extent not in shipped.tables:
-        raise DataError("the results shipped with slide-gui are missing or damaged; install it again")
+        raise DataError("the results shipped with slide-gui are missing or damaged; install slide-gui again")
     table = shipped.tables[extent]
     table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
     table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))

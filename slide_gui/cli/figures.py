@@ -40,19 +40,19 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     """
     usual = Style()
     group = parser.add_argument_group("figure")
-    options.add_fields(group, usual, levels=("shared colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
+    options.add_fields(group, usual, levels=("scope of colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
         options.add_fields(group, usual, show=("quantity shown in the tiles", SHOWN))
-        group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
+        group.add_argument("--bias", action="store_true", help="write the bias below each tile")
     _add_outputs(parser, f"{name}.pdf")
     text = "write a folder with the figure, its numbers, and the command line and Python script that reproduce it"
     parser.add_argument("--bundle", type=Path, metavar="FOLDER", help=text)
 
 
 def _add_size(parser: argparse._ActionsContainer) -> None:
-    options.add_fields(parser, Style(), width=f"figure width: {', '.join(WIDTHS)}", dpi="dots per inch of a PNG")
+    options.add_fields(parser, Style(), width=f"figure width: {', '.join(WIDTHS)}", dpi="dots per inch of PNG files")
 
 
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
@@ -138,11 +138,11 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     text += "set joined by the system's path separator (: or ;)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
-    text = "pixels to show, numbered from 0; if the data are not images: the indices or names of features; give the "
-    text += "option once for all data sets, or once for each, in their order (default: four bright pixels)"
+    text = "pixels to show, numbered from 0, or indices or names of features if the data are not images; give the "
+    text += "option once for all data sets, or once per data set in the same order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
-    text = "write an animation as .gif: the weights at noise levels from 0 to 0.95"
+    text = "write a GIF animation of the weights at noise levels from 0 to 0.95"
     parser.add_argument("--animate", choices=("noise",), help=text)
     _add_figure_options(parser, "weights", of_weights=True)
 
@@ -275,9 +275,9 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer, from 1 to the depth (default: 1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number m of copies (default: 256)")
     group.add_argument("--shown", type=int, metavar="M", help="draw the weights for m = M (default: largest m)")
-    group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions averaged for each m (default: 3)")
+    group.add_argument("--seeds", type=int, default=3, metavar="N", help="average over N seeds for each m (default: 3)")
     group.add_argument("--rows", type=int, metavar="N", help="use at most N training rows (default: 1200)")
-    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: the central one)")
+    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights to draw (default: the central pixel)")
     options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
 
@@ -349,7 +349,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     provenance = FigureProvenance.read(arguments.provenance)
     if provenance.figure not in FIGURE_NAMES:
         known = ", ".join(FIGURE_NAMES)
-        raise DataError(f"unknown figure {provenance.figure!r}, expected one of {known}", str(arguments.provenance))
+        raise DataError(f"unknown figure {provenance.figure!r}; choose one of {known}", str(arguments.provenance))
     outputs = _outputs(arguments, provenance.figure, [provenance.source])
     if provenance.difference:
         warn(f"{arguments.provenance}: {provenance.difference}")
@@ -379,7 +379,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     saved = [*figures, screenshot]
     with folder_files(out, [path.name for path in saved]):
         output_of(["weights", "generated:rectangles", "--depth", "4", "-o", str(figures[0]), "--format", *_FORMATS])
-        # Qt treats an empty QT_QPA_PLATFORM like a missing one and would need a display.
+        # Qt treats an empty QT_QPA_PLATFORM like an unset variable, and would then need a display.
         os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"
         from slide_gui.gui.app import take_screenshot
 

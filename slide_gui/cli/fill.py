@@ -18,7 +18,7 @@ from slide_gui.text import NONE, count, fixed
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    text = "a text file with commas, semicolons or tabs; cells with ?, NA, N/A, NaN, null or no text are missing"
+    text = "a text file separated by commas, semicolons or tabs; missing cells are empty or ?, NA, N/A, NaN or null"
     parser.add_argument("data", metavar="TABLE", help=text)
     text = "output file: the table with its missing cells filled and every other byte unchanged"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
@@ -60,7 +60,7 @@ _NUMBERS = ("missing", "filled", "hidden", "error", "mean_error")
 
 def _lines(records: list[dict[str, Any]], unused: list[str]) -> Iterator[str]:
     width = max(len(record["name"]) for record in records)
-    yield "errors on known cells that were hidden, in standard deviations:"
+    yield "errors on known cells that were hidden, in standard deviations of the column:"
     yield f"{'':<{width}}{'missing':>9}{'filled':>9}{'error':>8}{'column mean':>14}"
     for record in records:
         error, mean = (NONE if record[name] is None else fixed(record[name], 2) for name in _NUMBERS[3:])

@@ -103,7 +103,7 @@ def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
 
     `otherwise` is the end of its help text, which states the default, or when the option can be omitted.
     """
-    text = f"reuse the runs in this file and add new ones{otherwise}"
+    text = f"run store whose runs are reused and to which new runs are added{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
 
 
@@ -132,19 +132,19 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
     text += "validation and test rows, nor between the folds that select C and widths"
     option("--group", metavar="NAME", help=text)
-    about = "If the data have no test set, a quarter of each class is held out. These options hold out other rows."
+    about = "Without a test set, a quarter of each class is held out by default. These options hold out other rows."
     option = parser.add_argument_group("test set", about).add_argument
     option("--held-out", type=float, metavar="FRACTION", help="fraction of rows to hold out, 0 to 0.9 (default: 0.25)")
     option("--split-seed", type=int, metavar="N", help="seed for drawing held-out rows or folds (default: 0)")
     text = "divide the rows into K folds"
     option("--folds", type=int, metavar="K", help=f"{text}, each of which is the test set once" if every_fold else text)
     if not every_fold:
-        option("--fold", type=int, metavar="J", help="fold that is the test set, 1 to K (default: 1)")
+        option("--fold", type=int, metavar="J", help="fold to use as the test set, from 1 to K (default: 1)")
 
 
 def add_table_options(option: Callable[..., object]) -> None:
     """Add the options for reading the columns of a table."""
-    option("--label-column", metavar="NAME", help="label column of a table: its name, its number from 1, or none")
+    option("--label-column", metavar="NAME", help="label column: its name, its number from 1, or none (no labels)")
     text = "the first line of a table contains the names of its columns; --no-header: it contains values"
     option("--header", action=argparse.BooleanOptionalAction, help=text)
     text = "column of a table to ignore; repeat the option for several columns"
@@ -250,7 +250,7 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
         return None
     for name in arguments.data:
         if name.lower().endswith(SUFFIX):
-            raise UsageError(f"{name!r} is a session, which stores how its files are read; leave out these options")
+            raise UsageError(f"{name!r} is a session, which stores the options for its files; leave out all options")
     return replace(source, key="", paths=tuple(arguments.data))
 
 
@@ -343,7 +343,7 @@ def refuse_existing(outputs: Iterable[Path]) -> None:
     """
     for output in outputs:
         if output.exists():
-            raise UsageError(f"{output} exists; name it with -o to replace it")
+            raise UsageError(f"{output} exists; give its name with -o to replace it")
 
 
 def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Sequence[DataSource] = ()) -> None:
@@ -374,7 +374,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="set of rows (default: train)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="set of this row (default: train)")
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 
@@ -386,9 +386,9 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
             raise UsageError("--image replaces --row and --part; leave them out")
         values, n = read_image(arguments.image), dataset.n_features
         if values.size != n:
-            raise UsageError(f"{arguments.image} contains {values.size} numbers; {dataset.name} has {n} features")
+            raise UsageError(f"{arguments.image} has {values.size} numbers; {dataset.name} needs {n}, one per feature")
         if abs(values).max() > 2 * max(1.0, abs(dataset.train).max()):
-            warn(f"numbers in {arguments.image} exceed the range of {dataset.name}; scale them to 0 … 1")
+            warn(f"numbers in {arguments.image} exceed the range of {dataset.name}; scale the numbers to 0 … 1")
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)
     words = "training" if arguments.part == "train" else "test"
@@ -427,8 +427,8 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     add_fields(
         group,
         usual,
-        threshold="threshold t of the function T between two layers",
-        squashing=("the function T between two layers", SQUASHINGS),
+        threshold="threshold t of the function T applied between two layers",
+        squashing=("function T applied between two layers", SQUASHINGS),
         fit_on=("representation to which each layer is fitted", FIT_ON),
         ridge="constant added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows",
         dtype="numeric type of rows and representations: float32 or float64",
@@ -471,7 +471,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         group,
         usual,
         criterion=("criterion minimised when the widths are learned", LEARNED_BY),
-        loss=("penalty on rows that are misclassified or have a margin below 1", LOSSES),
+        loss=("penalty for rows that are misclassified or have a margin below 1", LOSSES),
         starts="number of starting points for learning the widths",
     )
     group.add_argument("-C", type=float, metavar="C", help="penalty on errors (default: selected by cross-validation)")
@@ -493,16 +493,16 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     """Add the options --workers and --scheduler, which select where to compute."""
-    about = "Default: one run after the other, in this process."
+    about = "By default, this process computes one run after another."
     group = parser.add_argument_group("where to compute runs", about)
     text = "compute in N processes on this computer, with one thread each"
     group.add_argument("--workers", type=int, default=0, metavar="N", help=text)
-    text = "compute on the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or its .json file"
+    text = "compute on the workers of the Dask scheduler with this address (tcp://… or tls://…) or .json file"
     group.add_argument("--scheduler", default="", metavar="ADDRESS", help=text)
 
 
 def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
-    """Return where to compute runs. Refuse an invalid choice before any data are read."""
+    """Return the user's choice of where to compute runs. Refuse an invalid choice before any data are read."""
     with usage():
         return ClusterChoice(arguments.workers, arguments.scheduler).checked()
 
@@ -516,7 +516,7 @@ _SDA = {
     "pretraining_rate": "learning rate of pre-training, per row",
     "pretraining_epochs": "pre-training epochs (passes over the rows) for each layer",
     "fine_tuning_rate": "learning rate of fine-tuning, per row",
-    "fine_tuning_epochs": "largest number of epochs of fine-tuning",
+    "fine_tuning_epochs": "largest number of fine-tuning epochs",
     "patience": "number of epochs without a lower validation error after which fine-tuning stops",
 }
 
@@ -577,7 +577,7 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
 def refuse_unused(arguments: argparse.Namespace, base: RunSpec) -> None:
     """Refuse an option that has no effect on a run, such as --widths for a method that does not use it.
 
-    Such an option is found by its value, because `RunSpec.checked` replaces values that the run does not use. At depth
+    `RunSpec.checked` replaces the values of options that the run does not use, so that they can be found. At depth
     0, the options of a stack are accepted, so that a script can use the same options at every depth.
 
     Raises

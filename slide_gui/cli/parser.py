@@ -24,13 +24,13 @@ _COMMANDS = {
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
     "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
     "draw": ("figures", "redraw an exported figure of runs from the JSON file in its folder"),
-    "demo": ("figures", "fit generated data and write the weight figure and a screenshot, without a display"),
+    "demo": ("figures", "fit a stack to generated data, and write a weight figure and a screenshot; needs no display"),
     "train": ("runs", "train the multi-width SVM on a data set, and compute its test error"),
     "sweep": ("runs", f"compute the error for each noise level, depth and split; {_RESUMES}"),
     "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
     "predict": ("predict", "classify new rows with a model that was saved by train or try with --save-model"),
     "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
-    "decide": ("runs", "explain how a stored classifier predicts one image, and how to flip the prediction"),
+    "decide": ("runs", "explain the prediction of a stored classifier for one image, and which changes flip it"),
     "runs": ("store", "list, show, check, delete and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets, as in the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
@@ -45,12 +45,12 @@ _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
 _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).
 
-Without a subcommand, the window opens. `slide-gui` shows the generated Rectangles data. `slide-gui FILE …` opens
-the files of one data set; `slide-gui FILE --help` lists the options for reading and dividing them."""
+Without a subcommand, the window opens. `slide-gui` alone shows the generated Rectangles data. `slide-gui FILE …`
+opens the files of one data set; `slide-gui FILE --help` lists the options for reading and dividing them."""
 
 
 class _StoreOnce(argparse.Action):
-    """Action that stores the value of an option, and refuses a second value instead of using only the last one."""
+    """An action that stores the value of an option, and refuses a second value instead of using only the last one."""
 
     is_given = False
 

@@ -56,7 +56,7 @@ def _read(
     reading = options.read_options(arguments)
     model = load_model(arguments.model)
     if classify and model.svm is None:
-        raise UsageError(f"{arguments.model} has no classifier; slide-gui train --save-model saves a model with one")
+        raise UsageError(f"{arguments.model} has no classifier; use a model saved by slide-gui train --save-model")
     rows, labels, warning = read_new_rows(
         [Path(name) for name in arguments.data],
         model.stack.n_features,

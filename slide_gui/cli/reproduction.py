@@ -83,7 +83,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             f"--figure {outputs(curves, ' --figure ')}",
             curves,
             "The error on Rectangles against the noise level 1 − p, for 0 to 4 layers. Several layers are better than "
-            "one, but noticeably only up to two layers. The paper does not publish the values of the curves.",
+            "one, but beyond two layers, the gain is small. The paper does not publish the values of the curves.",
         ),
         PaperItem(
             "Tables 1 and 2",
@@ -97,7 +97,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all results")
-    add_protocol_options(parser, "run a small version in about two minutes; it shows the procedure, not the results")
+    add_protocol_options(parser, "run a small version in about two minutes, whose results differ from the paper's")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 

@@ -43,7 +43,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_method_options(parser)
     text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
-    text = "load the run from this store, or add it"
+    text = "load the run from this run store, or compute it and add it to the store"
     parser.add_argument("-o", "--output", dest="store", type=Path, metavar="STORE", help=text)
     text = "draw the confusion matrix (confusion*.pdf) or the learning of widths (widths*.pdf); also .svg, .png or .csv"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
@@ -54,14 +54,14 @@ def _train(arguments: argparse.Namespace) -> int:
     figures = {path: _run_figure(path) for path in arguments.figure}
     for option, outputs in (("--save-model", arguments.save_model), ("--figure", figures)):
         if outputs and arguments.folds is not None:
-            raise UsageError(f"{option} is for one run, but --folds makes several; leave out one of them")
+            raise UsageError(f"{option} is for one run, but --folds trains several; leave out one of them")
     source, output = options.data_source(arguments, evaluate=arguments.evaluate), arguments.store
     options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source])
     options.check_model_output(arguments.save_model)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
     method = METHODS[choices["method"]]
     if arguments.save_model is not None and not method.plain:
-        raise UsageError(f"--save-model cannot save {method.text}; use slide-svm, median or raw-svm")
+        raise UsageError(f"--save-model cannot save {method.text}; use --method slide-svm, median or raw-svm")
 
     def check(base: RunSpec) -> None:
         if not _learns(base) and RUN_FIGURES["widths"] in figures.values():
@@ -154,10 +154,10 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
     text = "select noise and depth by validation error, train with these values on the whole training set, and test"
     option("--choose", action="store_true", help=text)
-    text = "train on N labelled rows (default: all); with --choose, the tested model is trained on all"
+    text = "train on N labelled rows (default: all); with --choose, the tested model is trained on all rows"
     option("--labels", type=int, metavar="N", help=text)
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
-    text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
+    text = "with --choose: select one noise level and depth for all splits and seeds, by the mean validation error"
     option("--pooled", action="store_true", help=text)
     options.add_store(parser)
     text = "draw the curves (.pdf, .svg, .png or .csv); repeat for several files"
@@ -283,9 +283,9 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_cluster_options(parser)
     options.add_seed(parser)
     options.add_store(parser, " (default: not stored)")
-    text = f"time limit in seconds (default: {BUDGET:g}); fast settings are tried first, and the best one is tested"
+    text = f"time limit in seconds (default: {BUDGET:g}); fast settings are tried first; the best setting is tested"
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
-    text = "folder for the figure, its numbers, and the script that reproduces it"
+    text = "folder for the figure, its numbers, and a script that reproduces the figure"
     parser.add_argument("--out", type=Path, metavar="DIR", help=text)
     options.add_save_model(parser)
 
@@ -324,7 +324,7 @@ def _decide_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="hash of the run, or its first digits")
     options.add_image_options(parser)
     options.add_seed(parser)
-    text = "do not search for the fewest features that change the predicted class"
+    text = "do not search for the smallest set of features that changes the predicted class"
     parser.add_argument("--no-flip", action="store_true", help=text)
 
 
@@ -335,7 +335,7 @@ def _decide(arguments: argparse.Namespace) -> int:
     source = options.data_source(arguments)
     dataset = options.read_data(source)
     chosen = dataset.held_out
-    # `train --folds` trains one run per fold, so without --fold the run may be that of any fold.
+    # `train --folds` trains one run per fold, so without --fold, the run of any fold is accepted.
     possible = [chosen] if chosen is None or arguments.fold is not None else chosen.each
     if source.held_out is not None and result.spec.held_out not in possible:
         raise UsageError("the run has another test set; leave out the options for the test set")
@@ -381,7 +381,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
     flip = document["flip"]
     if flip is not None and flip["features"]:
         smaller = "no smaller set is enough" if flip["fewest"] else "a smaller set may be enough"
-        which = f"the farther end of its range ({smaller})"
+        which = f"its minimum or maximum, whichever is farther from its value ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"the class becomes {flip['class']} if each of these features is set to {which}: {features}"
     elif flip is not None:

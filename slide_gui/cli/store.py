@@ -24,9 +24,9 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
         ("list", _list, "print the table of runs"),
         ("show", _show, "print one run"),
         ("check", _check, "check every run against its recorded checksum"),
-        ("delete", _delete, "delete runs from the table (undo: restore)"),
+        ("delete", _delete, "delete runs (to undo this, use restore)"),
         ("restore", _restore, "restore deleted runs"),
-        ("export", _export, "write the table as CSV"),
+        ("export", _export, "write the table of runs as CSV"),
     ):
         command = inner.add_parser(name, help=text, description=text)
         command.add_argument("store", type=Path, metavar="STORE", help="a run store")
@@ -69,7 +69,7 @@ def full_hash(store: RunStore, beginning: str) -> str:
     """
     hashes = store.hashes(beginning) if beginning else []
     if len(hashes) != 1:
-        raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; copy one from slide-gui runs list")
+        raise UsageError(f"{len(hashes) or 'no'} hashes begin with {beginning!r}; copy a hash from slide-gui runs list")
     return hashes[0]
 
 
@@ -170,7 +170,7 @@ def result_lines(result: RunResult) -> Iterator[str]:
     if classifier is not None:
         shared = zip(spec.group_names, classifier.shares, strict=False)
         shares = ", ".join(f"{name} {share:.2f}" for name, share in shared)
-        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares of the exponent: {shares}"
+        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares of kernel exponent: {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
         vectors = counted(classifier.n_support, "support vector")

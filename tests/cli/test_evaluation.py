@@ -71,7 +71,7 @@ def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypat
             with monkeypatch.context() as patch:
                 patch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: Path("damaged"))
                 shipped_results.cache_clear()
-                assert "missing or damaged; install it again" in cli("benchmark --shipped", code=1).err
+                assert "missing or damaged; install slide-gui again" in cli("benchmark --shipped", code=1).err
     shipped_results.cache_clear()
     assert "required: --store" in cli("benchmark --quick", code=2).err
 

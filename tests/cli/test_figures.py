@@ -418,7 +418,7 @@ def test_that_rows_that_do_not_fit_are_refused(cli, table, rows, message):
 
 def test_that_a_model_without_classifier_and_an_output_that_is_no_model_are_refused(cli, table):
     cli("fit plants.csv -o stack.npz")
-    assert "stack.npz has no classifier; slide-gui train --save" in cli("predict stack.npz plants.csv", code=2).err
+    assert "stack.npz has no classifier; use a model saved by" in cli("predict stack.npz plants.csv", code=2).err
     cli("features stack.npz plants.csv -o features.npz")
     Path("notes.npz").write_text("mine")
     assert "is not a model" in cli(f"{TRAIN} --save-model notes.npz", code=2).err

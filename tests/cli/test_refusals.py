@@ -51,7 +51,7 @@ USAGE = {
     "flow tiny.npz --row 60": "--row is 60; tiny has 60 training rows, numbered from 0",
     "flow tiny.npz --corruption -1": "expected a seed of 0 or more",
     "flow tiny.npz --corruption 5 --clean": "--corruption has no effect with --clean; leave one of them out",
-    "flow tiny.npz --image three.csv": "contains 3 numbers; tiny has 64 features",
+    "flow tiny.npz --image three.csv": "has 3 numbers; tiny needs 64, one per feature",
     "copies tiny.npz --layer 4": "layer is 4; at depth 3 it must be from 1 to 3",
     "copies tiny.npz --depth 0": "layer is 1; depth 0 has no layers; use --depth 1",
     "copies tiny.npz --noise 0": "noise is 0, so every copy equals the data and Wₘ equals W",
@@ -114,7 +114,7 @@ USAGE = {
     "benchmark rectangles-101=a.csv --quick --store r": "no requested cell of the quick protocol uses rectangles-101",
     "reproduce": "--out",
     "datasets get convex cifar": "unknown data set 'cifar'",
-    "x.slide-session --header": "is a session, which stores how its files are read",
+    "x.slide-session --header": "is a session, which stores the options for its files",
     "flowers.csv --depth 2": "unrecognized arguments: --depth",
     "nowhere.csv --header": "is neither a file nor one of the subcommands",
 }
@@ -316,7 +316,7 @@ def test_that_a_bundle_replaces_itself_but_no_file_of_the_user(folder, cli):
 def test_that_a_file_is_replaced_only_if_it_is_named(folder, cli):
     Path("weights.pdf").write_bytes(b"mine")
     line = "weights d.csv --depth 1"
-    assert "weights.pdf exists; name it with -o to replace it" in cli(line, code=2).err
+    assert "weights.pdf exists; give its name with -o to replace it" in cli(line, code=2).err
     assert Path("weights.pdf").read_bytes() == b"mine"
     cli(f"{line} -o weights.pdf")
     assert Path("weights.pdf").read_bytes().startswith(b"%PDF")

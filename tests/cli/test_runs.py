@@ -142,7 +142,7 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
         ("--transformer decomposition.PCA n_components=9", "PCA(n_components=9)"),
         ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80 % of variance, 40 labels"),
         ("--method slide-white-svm --kept 0.8 --depth 1", "SLIDE + White, noise 1−p = 0.3, depth 1, 80 % of variance"),
-        ("--method slide-svm-without-input --depth 1", "; shares of the exponent: h¹ 1.00"),
+        ("--method slide-svm-without-input --depth 1", "; shares of kernel exponent: h¹ 1.00"),
         (
             "--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2 --noise 0.1 --rows-a-step 7",
             "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.005, fine-tuning at rate 0.005",

@@ -96,7 +96,7 @@ def test_that_an_unknown_figure_is_refused_before_training(source, capsys):
     Path("pie.json").write_text(provenance_of("pie", source).text(), encoding="utf-8")
     assert main(["draw", "pie.json"]) == 1
     known = ", ".join(FIGURE_NAMES)
-    assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected one of {known}\n"
+    assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie'; choose one of {known}\n"
 
 
 @pytest.mark.parametrize(("figure", "numerics"), [("confusion", "1"), ("confusion", ""), ("heat-map", None)])
