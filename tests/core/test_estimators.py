@@ -318,7 +318,7 @@ def test_that_groups_follow_the_names_that_slide_gives_to_its_features():
     for groups, rows, sizes in (("auto", Z, layers), (3, Z, layers), (None, Z, one), ("auto", Z.to_numpy(), one)):
         assert MultiWidthSVC(groups, "median", C=1.0).fit(rows, y).model_.embedding.sizes == sizes
     for wrong in (4, (12, 24)):
-        with pytest.raises(ValueError, match="belong to 3 layers of 12, 12, 12 columns; leave groups at"):
+        with pytest.raises(ValueError, match="define 3 layers of 12, 12, 12 columns; leave groups at"):
             MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
 
 
