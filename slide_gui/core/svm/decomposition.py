@@ -154,8 +154,8 @@ class SolverOptions:
         Penalty for errors.
     tol : float
         Largest allowed violation of the optimality conditions, in units of the margin.
-    max_iter : int
-        Largest number of SMO steps.
+    max_iter : int or None
+        Largest number of SMO steps; None sets no limit.
     memory : int
         Largest number of bytes that kernel values may take.
     seed : int
@@ -169,11 +169,16 @@ class SolverOptions:
     squared: bool
     C: float
     tol: float = 1e-3
-    max_iter: int = 1 << 62
+    max_iter: int | None = None
     memory: int = 1 << 30
     seed: int = 0
     shuffled: bool = False
     exact: bool = True
+
+    @property
+    def limit(self) -> int:
+        """Largest number of SMO steps."""
+        return 2**62 if self.max_iter is None else self.max_iter
 
 
 @dataclass(frozen=True)
@@ -439,7 +444,7 @@ class _WorkingSetSolver:
             converged = gap < self._options.tol
             solution = replace(solution, gap=gap, bias=bias, converged=converged, residual=residual)
             self._progress.report(0.0, SolverStep(gap, int(np.count_nonzero(beta))))
-            if converged or gap > 0.5 * best or solution.steps >= self._options.max_iter:
+            if converged or gap > 0.5 * best or solution.steps >= self._options.limit:
                 return solution
             best = gap
             solution = self.run(beta, solution.steps, residual)
@@ -475,7 +480,7 @@ class _WorkingSetSolver:
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
             enough = max(options.tol, single_error(beta)) if self._refinable else options.tol
-            if gap < enough or self._steps >= options.max_iter or stalled > _MOST_STALLED:
+            if gap < enough or self._steps >= options.limit or stalled > _MOST_STALLED:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
             before = beta
             if self._entire:
@@ -510,7 +515,7 @@ class _WorkingSetSolver:
         self, kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, loose: float
     ) -> tuple[Array, Array]:
         before, target, pulse = self._steps, max(0.5 * self._options.tol, loose), self._progress.pulse
-        left = self._options.max_iter - before
+        left = self._options.limit - before
         beta, residual, steps = minimise(kernel, residual, beta, box, target, left, pulse, before=before)
         self._steps += steps
         return beta, residual

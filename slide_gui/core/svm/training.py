@@ -191,9 +191,8 @@ class PairProblems:
         """
         p, pairs, codes = self.parameters, self.pairs, self.data.codes
         steady = MonotonicProgress(progress)
-        limit = p.max_iter or SolverOptions.max_iter
         options = SolverOptions(
-            LOSSES[p.loss].squared, self.C, p.tol, limit, seed=p.seed, shuffled=True, exact=self.exact
+            LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True, exact=self.exact
         )
         sources, scratch = _Sources(self, len(numbers) > 1, steady.pulse), ScratchBuffer()
         for number, part in steady.each(numbers):
