@@ -55,7 +55,10 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 
 
 def unchanged(value: T) -> T:
-    """Return the value. As the result of a task, it is shared by all workers and restored if a worker is lost."""
+    """Return the value unchanged.
+
+    The scheduler shares the result of a task among all workers, and computes it again if a worker is lost.
+    """
     return value
 
 

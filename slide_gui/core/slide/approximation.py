@@ -29,7 +29,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that an approximation uses."""
 
-_BLOCK = 600  # rows that are multiplied between two progress reports; they take 3 ms for 784 features
+_BLOCK = 600  # number of rows that are multiplied between two progress reports, in 3 ms for 784 features
 _LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) of 16 noise levels from 0.01 to 0.99
 _SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
 

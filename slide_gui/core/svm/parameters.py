@@ -168,7 +168,7 @@ class WidthsStep:
 
 
 GUARD = "median widths (guard)"
-"""Name that `ChosenBy` reports if median widths replaced the learned widths."""
+"""Name of the criterion in `ChosenBy.name` if median widths replaced the learned widths."""
 
 
 @dataclass(frozen=True)

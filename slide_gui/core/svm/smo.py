@@ -176,7 +176,7 @@ _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by
 _LEAST_STEPS = 100
 # The active-set method takes as long as this factor × n² SMO steps, for n points with β strictly inside its bounds.
 _STEPS_PER_SYSTEM = 0.008
-_MOST_STALLED_SETS = 20  # largest number of consecutive rounds without a smaller gap
+_MOST_STALLED_SETS = 20  # The solver stops after this many consecutive rounds that do not reduce the duality gap.
 _MOST_SYSTEMS = 30
 # The number of points that enter or leave the active set must reach a new minimum within this number of consecutive
 # linear systems. Otherwise the active-set method fails.

@@ -84,7 +84,7 @@ class DataPart:
 
 
 def role_of(name: str) -> str:
-    """Return ``"test"`` if a file name contains a word for test, such as testing, tst or t10k, or else ``"train"``."""
+    """Return ``"test"`` if a file name contains test, testing, tst, tes or t10k as a word, otherwise ``"train"``."""
     words = re.split(r"[^a-z0-9]+", name.lower())
     return "test" if any(word in ("test", "testing", "tst", "tes", "t10k") for word in words) else "train"
 

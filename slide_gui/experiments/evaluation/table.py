@@ -500,7 +500,7 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     mean = int(differences.sum()) / differences.size
     identical = bool((differences == differences[0]).all())
     crossed = None if identical or differences.shape[1] < 2 else crossed_mean(differences)
-    # With few rows, the sums of all rows and of all splits can be equal, so that the estimated variance is exactly 0.
+    # With few rows, all rows can have the same sum of errors, and so can all splits. The estimated variance is then 0.
     if crossed is None or crossed.variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)

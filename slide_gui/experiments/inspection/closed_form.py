@@ -228,7 +228,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` to which the errors of `weights`, the W_m for the next seed, are added."""
+    """Return a copy of `study` that also contains the errors of the matrices W_m of the next seed, in `weights`."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

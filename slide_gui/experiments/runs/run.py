@@ -317,9 +317,9 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     progress : Progress
         Receives a `RunProgress` whenever the state of the run changes.
     reuse : Reuse, optional
-        Intermediate results of runs on the same data, which save time. The result is bit for bit the same with and
-        without them. If the run starts from the widths of another run (`RunSpec.neighbour`) and `reuse` does not
-        contain the result of that run, it is computed first.
+        Intermediate results of runs on the same data, which save time. With the same number of BLAS threads, the result
+        is bit for bit the same with and without them. If the run starts from the widths of another run
+        (`RunSpec.neighbour`) and `reuse` does not contain the result of that run, it is computed first.
 
     Raises
     ------
@@ -461,7 +461,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
 def _predictions(
     data: RunData, predict: Predictor, collector: ProgressCollector, seconds: float
 ) -> dict[str, Predictions]:
-    """Predict the test rows if the spec requests it, then all validation rows, then a sample of the training rows."""
+    """Predict all validation rows and a sample of the training rows, after the test rows if the spec requests these."""
     spec, classes, (train, test) = data.spec, data.classes, (data.dataset.train, data.dataset.test)
     wanted = {}
     if spec.evaluate == "test":

@@ -56,7 +56,7 @@ class Experiment(View):
         return max(self.layers.currentIndex(), 0) + 1
 
     def set_layer(self, layer: int) -> None:
-        """List the layers of the current depth. Select layer `layer`, or the last layer if the depth is smaller."""
+        """Offer the layers up to the current depth. Select `layer`, or the last layer if `layer` exceeds the depth."""
         depth = self._workspace.state.parameters.depth
         if self.layers.count() != depth:
             self.layers.clear()
