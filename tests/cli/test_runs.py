@@ -203,8 +203,9 @@ def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a
     for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
         with pytest.raises(ValueError, match="noise"):
             noise_axis(text)
-    with pytest.raises(ValueError, match="depth"):
-        depth_axis("-1")
+    for text in ("-1", "3:1"):
+        with pytest.raises(ValueError, match="depth"):
+            depth_axis(text)
     for source in (
         DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
         DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),

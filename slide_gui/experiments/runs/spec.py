@@ -526,14 +526,15 @@ def depth_axis(text: str) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If the text has neither form.
+        If the text has neither form, or is a range without values.
     """
-    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
+    values: Sequence[int] = ()
+    if re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
+        numbers = [int(part) for part in re.split("[,:]", text)]
+        values = range(numbers[0], numbers[1] + 1) if ":" in text else numbers
+    if not values:
         raise ValueError(f"depth {text!r}: expected FROM:TO (both ends included) or values separated by commas")
-    if ":" not in text:
-        return tuple(int(part) for part in text.split(","))
-    first, last = (int(part) for part in text.split(":"))
-    return tuple(range(first, last + 1))
+    return tuple(values)
 
 
 def axis_text(values: Sequence[float]) -> str:
