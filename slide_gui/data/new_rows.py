@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from slide_gui.data.assemble import OVERSHOOT, far_columns, listed_names, refuse_columns, scaled_rows, sets_of
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
-from slide_gui.data.readers.csv import read_csv, table_layout
+from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import DataPart, check_labels, label_texts
+from slide_gui.data.readers.table_layout import table_layout
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural

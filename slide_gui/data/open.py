@@ -17,12 +17,13 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import zip_members
 from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_rows
-from slide_gui.data.readers.csv import DELIMITERS, read_csv
+from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
 from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, read_image, read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
+from slide_gui.data.readers.table_layout import DELIMITERS
 from slide_gui.data.readers.tables import read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress

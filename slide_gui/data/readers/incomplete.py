@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.csv import TableLayout, read_csv, table_layout
+from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_start, utf8_stream
+from slide_gui.data.readers.table_layout import TableLayout, table_layout
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
