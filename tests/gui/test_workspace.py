@@ -60,6 +60,23 @@ def test_that_approximate_layers_are_marked_until_each_is_fitted(workspace, ever
     assert seen[-1] == (4, [False] * 4, [False] * 4, ([False] * 4,) * 2, [1, 2, 3, 4], False)
 
 
+def test_that_tiles_of_a_pinned_feature_are_computed_again_only_if_their_contents_change(workspace):
+    source = TileSource(workspace)
+
+    def pinned(hovered):
+        return source.tiles((hovered, 3)).tiles[1]
+
+    first = pinned(9)
+    assert pinned(10) is first
+    workspace.select(levels="tile")
+    per_tile = pinned(10)
+    assert [a.scale.high != b.scale.high for a, b in zip(first, per_tile, strict=True)] == [True] * 4
+    workspace.set_parameters(noise=0.6)
+    assert [tile.stale for tile in pinned(10)] == [True] * 4
+    wait(lambda: workspace.model() is not None)
+    assert all((a.values != b.values).any() and not b.stale for a, b in zip(first, pinned(10), strict=True))
+
+
 def test_that_rows_of_all_layers_follow_the_noise_slider_soon_after_the_fit(workspace, every_payload, monkeypatch):
     source, seen = TileSource(workspace), []
     monkeypatch.setattr(fitting, "_SLOW_SECONDS", 0.0)

@@ -84,7 +84,7 @@ class Fitting(QObject):
         """True if these parameters equal the current parameters, apart from the depth."""
         wanted = self.parameters
         # Comparing dictionaries is ten times as fast as changing the depth with `dataclasses.replace`.
-        return vars(parameters) | {"depth": wanted.depth} == vars(wanted)
+        return parameters is wanted or vars(parameters) | {"depth": wanted.depth} == vars(wanted)
 
     def is_fresh(self, layer: int) -> bool:
         """True if the layer with this number (from 1) is fitted with the current parameters."""

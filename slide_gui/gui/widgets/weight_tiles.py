@@ -35,7 +35,6 @@ from slide_gui.gui.widgets.painted import (
     image_of,
     paint_placeholder,
     ring,
-    ring_radius,
     washed,
 )
 from slide_gui.gui.widgets.tiles import (
@@ -61,13 +60,8 @@ def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: li
             middle = spot.center().x()
             painter.drawLine(QLineF(middle, spot.bottom() - 6.0, middle, spot.bottom()))
         return
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    radius = ring_radius(layout.scale, 1.0)
-    for pen in (QPen(washed(theme.background, 0.6), 2.5), QPen(QColor(theme.text), 1.0)):
-        painter.setPen(pen)
-        for _, spot in marked:
-            painter.drawEllipse(spot.center(), radius, radius)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    for _, spot in marked:
+        ring(painter, spot, QColor(theme.text), washed(theme.background, 0.6), 1.0)
 
 
 def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot: QRectF) -> None:

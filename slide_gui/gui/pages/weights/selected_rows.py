@@ -1,5 +1,6 @@
 """The rows of W that the Weights page shows: the selection of pixels, and the tiles and colour limits of their rows."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -154,6 +155,7 @@ class TileSource:
         self._judged: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
         self._drowned = False
         self._latest: tuple[Dataset | None, tuple[_Shown, ...]] = (None, ())
+        self._tiles_of: tuple[Hashable, dict[int, tuple[Tile | None, ...]]] = (None, {})
 
     def _layers(self) -> tuple[_Shown, ...]:
         """Return the newest version of each layer for the open data. A layer may be approximate or outdated."""
@@ -178,23 +180,13 @@ class TileSource:
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
         """Return the tiles of the rows of W that reconstruct these features, from fitted layers or from the preview."""
-        levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
+        state, fitting = self._workspace.state, self._workspace.fitting
+        levels, layers = state.selection.levels, range(1, state.parameters.depth + 1)
         quantity, shape = "contribution" if self.shows_contributions() else "", self.shape
-        limits, shared = [self._limit(k) for k in layers], self._workspace.state.parameters.sharing != "none"
-        rows, labels = {(feature, k): self.row(feature, k) for feature in features for k in layers}, SHARES_OF_LIMIT
-        approximated = {k for (_, k), row in rows.items() if row is not None and row.approximate}
-        titles = tuple(f"{'≈ ' * (k in approximated)}layer {k}" for k in layers)
-        note = quantity or f"per {levels}"
-        if levels == "layer":
-            stack = self._workspace.fitting.stack
-            n_fitted = 0 if stack is None else len(stack.layers)
-            sizes = [f" · ±{short_size(limit)}" for limit in limits[:n_fitted]]
-            titles = tuple(map("".join, zip_longest(titles, sizes, fillvalue="")))
-        elif levels == "global":
-            note, labels = quantity, ()
+        limits, shared, labels = [self._limit(k) for k in layers], state.parameters.sharing != "none", SHARES_OF_LIMIT
 
         def tile(feature: int, k: int) -> Tile | None:
-            row = rows[feature, k]
+            row = self.row(feature, k)
             if row is None:
                 return None
             limit = limits[k - 1]
@@ -205,10 +197,30 @@ class TileSource:
             shown = row_tile(row.shown, shape, scale, feature, approximate, row.stale)
             return replace(shown, part=self._window(feature)) if shared else shown
 
+        # While the mouse moves, only the tiles of the hovered feature change, not those of the pinned features.
+        key = (
+            self._layers(), fitting.stack, fitting.preview, fitting.parameters, state.parameters,
+            quantity, levels, tuple(limits), self.color_map,
+        )  # fmt: skip
+        known = self._tiles_of[1] if key == self._tiles_of[0] else {}
+        tiles = {f: known[f] if f in known else tuple(tile(f, k) for k in layers) for f in features}
+        self._tiles_of = key, tiles
+        drawn = ((k, shown[k - 1]) for shown in tiles.values() for k in layers)
+        approximated = {k for k, shown in drawn if shown is not None and shown.quantity.startswith("≈")}
+        titles = tuple(f"{'≈ ' * (k in approximated)}layer {k}" for k in layers)
+        note = quantity or f"per {levels}"
+        if levels == "layer":
+            stack = self._workspace.fitting.stack
+            n_fitted = 0 if stack is None else len(stack.layers)
+            sizes = [f" · ±{short_size(limit)}" for limit in limits[:n_fitted]]
+            titles = tuple(map("".join, zip_longest(titles, sizes, fillvalue="")))
+        elif levels == "global":
+            note, labels = quantity, ()
+
         most = max(limits, default=1.0) if levels == "global" else 1.0
         return WeightTable(
             titles,
-            tuple(tuple(tile(feature, k) for k in layers) for feature in features),
+            tuple(tiles[feature] for feature in features),
             (ColorScale.symmetric(self.color_map, most), note, labels),
         )
 
