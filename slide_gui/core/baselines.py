@@ -1,4 +1,4 @@
-"""Baseline methods based on six scikit-learn classes, including the linear projections of the paper.
+"""Baseline methods that use six scikit-learn classes, including the paper's linear projections.
 
 PCA-SVM and White-SVM (whitened PCA) use the principal components that explain a given fraction of the variance. Rand
 Proj-SVM projects the rows onto a given number of Gaussian random directions (paper, "Experiments Settings").
@@ -80,7 +80,7 @@ class Estimator:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Self:
-        """Return an estimator with sorted parameters, tuples instead of lists, and a name without ``sklearn.``."""
+        """Return an estimator. Parameters are sorted, lists become tuples, and the prefix ``sklearn.`` is removed."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
 
@@ -95,13 +95,13 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the entry "name" or "parameters" is missing or has the wrong type, or if the name is not like that of a
-            scikit-learn class. Also if a parameter is anything other than a number, a single word, a list of numbers,
-            true, false or null.
+            If the entry "name" or "parameters" is missing or has the wrong type, or if the name does not have the form
+            of a scikit-learn class name. Also if a parameter is anything other than a number, a single word, a list of
+            numbers, true, false or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError('an estimator must have a "name" and, as a JSON object, "parameters"')
+            raise ValueError('an estimator must have a "name" and a JSON object "parameters"')
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
             raise ValueError(f"{name!r:.80} is not the name of a class in scikit-learn")
@@ -137,7 +137,7 @@ class Estimator:
         allowed = classes[self.name]
         for key, value in given.items():
             if key not in allowed:
-                raise ValueError(f"{self.name} takes no parameter {key!r:.60}; it takes {', '.join(sorted(allowed))}")
+                raise ValueError(f"{self.name} has no parameter {key!r:.60}; it accepts {', '.join(sorted(allowed))}")
             if value is not None and not _fits(value, allowed[key]):
                 raise ValueError(f"{self.name} with {key}={value!r:.60}: expected {_described(allowed[key])}")
         # If `random_state` were None, two fits to the same rows would give different results.
@@ -158,7 +158,7 @@ class Estimator:
             Same as for `make`.
         rows : ndarray of shape (n, d)
         *codes : ndarray of int, shape (n,)
-            Class codes of the rows. Only a classifier needs them.
+            Class codes of the rows, for a classifier. Omit them for a transformer.
 
         Raises
         ------
@@ -225,34 +225,34 @@ class Projection:
     ----------
     name : str
         Module and class within ``sklearn``, as in `Estimator`.
-    keeps : {"variance", "directions"}
-        Meaning of the argument `amount` of `checked` and `estimator`. With "variance", it is the fraction of the
-        variance to keep; with "directions", the number of directions to project onto.
+    amount_kind : {"variance", "directions"}
+        Meaning of the argument `amount` of `checked` and `estimator`: the fraction of the variance to keep, or the
+        number of directions to project onto.
     parameters : tuple of (name, value)
         Parameters of the scikit-learn class in addition to `n_components`.
     """
 
     name: str
-    keeps: str
+    amount_kind: str
     parameters: tuple[tuple[str, Any], ...] = ()
 
     def checked(self, amount: float | None, method: str) -> float:
-        """Check the amount and return it as a float.
+        """Check `amount` (see `amount_kind`) and return it as a float.
 
         Parameters
         ----------
         amount : float or None
-            Fraction of the variance, or number of directions, according to `keeps`.
+            Fraction of the variance, or number of directions. None means that no amount was given.
         method : str
             Name of the method, such as PCA-SVM, for the error message.
 
         Raises
         ------
         ValueError
-            If the amount is missing or out of range.
+            If `amount` is None or out of range.
         """
         value = number_or_nan(amount)
-        if self.keeps == "directions":
+        if self.amount_kind == "directions":
             fits, needed = value >= 1 and value.is_integer(), "an integer number of directions, 1 or more"
         else:
             fits, needed = 0 < value < 1, "a fraction of the variance, between 0 and 1"
@@ -262,7 +262,7 @@ class Projection:
 
     def estimator(self, amount: float) -> Estimator:
         """Return the scikit-learn transformer; `amount` is the fraction of the variance or the number of directions."""
-        components = int(amount) if self.keeps == "directions" else amount
+        components = int(amount) if self.amount_kind == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 
 
@@ -301,7 +301,7 @@ class Transformer:
 
 
 def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
-    """Return the class codes and decision values that a scikit-learn classifier predicts in place of the SVM.
+    """Return the class codes and decision values from a scikit-learn classifier that is used instead of the SVM.
 
     Parameters
     ----------
@@ -313,8 +313,8 @@ def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.f
     -------
     codes : ndarray of int, shape (n,)
     decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-        Results of the method `decision_function`. A classifier without this method gives the class probabilities or,
-        for two classes, the probability of the second class minus ½.
+        Values that `decision_function` returns. If the classifier does not have this method, the class probabilities
+        or, for two classes, the probability of the second class minus ½.
     """
     codes = np.asarray(estimator.predict(Z)).astype(np.intp)
     if hasattr(estimator, "decision_function"):

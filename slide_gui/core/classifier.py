@@ -20,7 +20,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
     The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
-    is therefore possible. A pipeline of `SLIDE` and `MultiWidthSVC` on arrays needs its own `groups` for each depth.
+    is therefore possible. In a pipeline of `SLIDE` and `MultiWidthSVC` on arrays, `groups` would have to be changed
+    with each depth.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     >>> search.best_estimator_.svm_.widths_.size == search.best_params_["depth"] + 1
     True
 
-    Further columns can form an additional group with its own kernel width, for example four whitened principal
-    components:
+    A feature union can append columns that form an additional group with its own kernel width, for example four
+    whitened principal components:
 
     >>> from sklearn.decomposition import PCA
     >>> from sklearn.pipeline import make_pipeline, make_union
@@ -141,8 +142,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         """Return the decision values of each row.
 
         For two classes the shape is (n,), and a positive value means the second class. For more classes the shape is
-        (n, n_classes). The value of a class is then the number of its one-vs-one votes plus the sum of its margins.
-        The sum is scaled to the range −1/3 to 1/3.
+        (n, n_classes). The value of a class is then the number of its one-vs-one votes plus a term that breaks ties:
+        the sum of its margins, scaled to the range −1/3 to 1/3.
 
         Raises
         ------

@@ -33,7 +33,7 @@ def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[A
 
 
 def remembered_layers(rows: Any) -> tuple[int, ...]:
-    """Return the sizes that `remember_layers` stored for this array object. The result is empty for other arrays."""
+    """Return the sizes that `remember_layers` stored for this array object, or an empty tuple if it stored none."""
     return _SIZES.get(id(rows), ())
 
 
@@ -62,13 +62,13 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
 def _computed(values: Any) -> Any:
     """Return the computed array of a Dask collection, and any other value unchanged.
 
-    `np.asarray` would also compute the collection, but drop the mask of its cells.
+    `np.asarray` would also compute the collection, but would ignore masks.
     """
     return values.compute() if hasattr(values, "__dask_graph__") else values
 
 
 def _has_masked(values: Any) -> bool:
-    """Return True if an array, or an array in a list, has masked cells. `np.asarray` would ignore the masks."""
+    """Return True if an array, or any array in a list, has masked cells. `np.asarray` would ignore the masks."""
     return any(map(np.ma.is_masked, (values, *(values if isinstance(values, (list, tuple)) else ()))))
 
 
@@ -78,7 +78,7 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
     Raises
     ------
     TypeError
-        If X is not a collection of rows.
+        If X is a single value instead of rows.
     ValueError
         If the rows contain text, dates or masked cells, or fail scikit-learn's checks.
     """
@@ -103,10 +103,10 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
 
 
 class AcceptsSparse:
-    """Mixin for estimators that accept sparse matrices as rows."""
+    """Mixin for estimators that accept sparse matrices."""
 
     def __sklearn_tags__(self) -> Any:
-        """Return the estimator tags of scikit-learn, with sparse input allowed."""
+        """Return scikit-learn's tags of the estimator, with sparse input allowed."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags

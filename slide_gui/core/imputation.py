@@ -16,9 +16,9 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
 
 MOST_WORK = 5 * 10**12
-"""Largest number of multiplications in one call of `fit` or `transform`: about ten minutes on two cores."""
+"""Largest number of multiplications in one call of `fit` or `transform`. They take about ten minutes on two cores."""
 
-_CALLS = 300_000  # overhead for one pattern of missing cells, as an equivalent number of multiplications
+_CALLS = 300_000  # overhead of each pattern of missing cells, converted to a number of multiplications
 _SMALLEST_RIDGE = 1e-9  # smallest allowed ridge, in units of the variance of a column
 
 
@@ -84,7 +84,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         ------
         ValueError
             If a parameter is out of range, if X contains text or infinity, or if the fit would take longer than about
-            ten minutes because X has too many patterns of missing cells.
+            ten minutes because too many rows differ in which of their cells are missing.
         MemoryError
             If the fit needs more memory than is available.
         """
@@ -127,7 +127,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If X contains text or infinity, or has too many different patterns of missing cells (see `fit`).
+            If X contains text or infinity, or if filling would take too long (see `fit`).
         MemoryError
             If the rows need more memory than is available.
         """
@@ -159,7 +159,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
-    """Return mean and standard deviation of the known cells of each column. The deviation of a constant column is 0."""
+    """Return the mean and the standard deviation (0 for a constant column) of the known cells of each column."""
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))

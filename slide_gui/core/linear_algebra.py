@@ -15,14 +15,14 @@ Pattern = tuple[Indices, Indices]
 """Rows that have missing cells in the same columns: the indices of the rows, and the indices of the columns."""
 
 WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
-_PIECE = 512  # number of rows of a large matrix that are processed at a time
+_PIECE = 512  # number of rows of a large matrix to process at a time
 _STRIPS = 8  # number of blocks of rows into which a triangular matrix is split for a product
-_LEAF = 64  # largest number of rows of a triangular matrix that is inverted without splitting it
+_LEAF = 64  # a triangular matrix with more rows than this is split before it is inverted
 _ROWS = 1024  # largest number of rows multiplied at once; 1 024 rows of 784 float32 columns fit in the processor cache
 
 
 def rows_per_block(d: int) -> int:
-    """Return the number of rows of d features that are multiplied between two progress reports."""
+    """Return the number of rows with d features to multiply between two progress reports."""
     return max(32, min(_ROWS, int(_ROWS * (WHOLE / d) ** 2)))
 
 
@@ -32,8 +32,8 @@ def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> I
     Parameters
     ----------
     fraction : bool
-        True to report the fraction of the rows that are done. False to report 0 each time, which only gives the
-        caller an opportunity to cancel the job.
+        True to report the fraction of the rows that are done. False to report 0 each time; such a report only lets the
+        user cancel the job.
     """
     for start in range(0, n, size):
         stop = min(start + size, n)
@@ -140,7 +140,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the result of `inverse_factor` to `out`, which must be all zeros.
+    """Write the inverse of the Cholesky factor of a to `out`, which must be all zeros (see `inverse_factor`).
 
     Yield None at each point where the caller may pause the computation.
     """
@@ -271,7 +271,7 @@ def take_rows(matrix: NDArray[Any], rows: Indices, progress: Progress = NO_PROGR
 
 
 def at(values: Array | float, points: Indices) -> Array | float:
-    """Return `values[points]`. If `values` is one number that applies to all points, return it unchanged."""
+    """Return the values at the given indices. If `values` is one number that applies to all points, return it."""
     return values if isinstance(values, float) else values[points]
 
 
@@ -294,8 +294,8 @@ def take_submatrix(
 def float32_scatter_is_exact() -> bool:
     """Return True if A Aᵀ in float32, for a matrix A of zeros and ones, equals the product computed with integers.
 
-    The entries of A Aᵀ are far below 2²⁴, so float32 must be exact. If it is not, the BLAS library computes wrong
-    products of a matrix with its transpose, and every fit would be wrong.
+    The entries of A Aᵀ are integers far below 2²⁴, so the float32 product should be exact. If it is not, the BLAS
+    library computes wrong products of a matrix and its transpose, and every fit would be wrong.
     """
     random = np.random.default_rng(0)
     bits = random.integers(0, 2, size=(300, 672))
@@ -305,7 +305,7 @@ def float32_scatter_is_exact() -> bool:
 
 
 def missing_patterns(missing: NDArray[np.bool_]) -> list[Pattern]:
-    """Group the rows that have missing cells in the same columns. Rows without missing cells are in no group."""
+    """Group the rows that have missing cells in the same columns. Rows without missing cells are left out."""
     rows = np.flatnonzero(missing.any(axis=1))
     codes = np.unique(np.packbits(missing[rows], axis=1), axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(codes, kind="stable")
@@ -323,7 +323,7 @@ def fill_scaled(
 ) -> None:
     """Replace the missing cells of centred, scaled rows by their conditional mean S_MO (S_OO + ridge I)⁻¹ x_O.
 
-    M are the columns of the missing cells of a row, and O are all other columns. With P = (S + ridge I)⁻¹ the mean
+    M denotes the columns of the missing cells of a row, and O all other columns. With P = (S + ridge I)⁻¹ the mean
     equals −P_MM⁻¹ P_MO x_O, so each pattern of missing cells needs only the inverse of the block P_MM.
 
     Parameters
@@ -363,7 +363,8 @@ def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_P
     row : ndarray of shape (d,)
         Missing values are NaN.
     scatter : ndarray of shape (d + 1, d + 1)
-        Scatter matrix of complete rows with a constant 1 appended. It gives the mean μ and the covariance S.
+        Scatter matrix of rows without missing values, with a constant 1 appended to each row. It gives the mean μ and
+        the covariance S.
     ridge : float
         Positive number that is added to the diagonal of the covariance of the scaled columns.
     progress : Progress

@@ -63,8 +63,8 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     wanted = np.outer(shares, counts.sum(axis=0))
     missing, parts = wanted.copy(), np.empty(len(counts), np.intp)
     for group in np.random.default_rng(seed).permutation(len(counts)):
-        # The group is assigned to the part for which Σ missing² / wanted over all classes decreases most. `wanted` is
-        # the number of rows that each class should have in the part, and `missing` is the number not yet assigned.
+        # Assign the group to the part in which the sum of missing² / wanted over all classes decreases most. `wanted`
+        # is the number of rows that each class should have in the part, and `missing` is the number not yet assigned.
         part = int(np.argmax(((2.0 * missing - counts[group]) / wanted) @ counts[group]))
         missing[part] -= counts[group]
         parts[group] = part
@@ -72,10 +72,10 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 
 
 def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
-    """Return the fold of each row, or −1 for rows that are never held out.
+    """Return the fold of each row, or −1 for rows that are never held out. All rows of a group are in the same fold.
 
-    Each group is in one fold. If one fold contained all rows of a class, a model trained on the other folds would lack
-    the class. All rows of the groups that contain this class therefore get −1.
+    If all rows of a class were in one fold, a model trained on the other folds would not know this class. All rows of
+    the groups that contain the class therefore get −1.
     """
     folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)
     for code in np.unique(codes):
@@ -86,9 +86,9 @@ def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
 
 
 def stratified_folds(codes: Indices, seed: int, n_folds: int = N_FOLDS) -> Indices:
-    """Return the fold of each row. Each class is distributed evenly over the folds.
+    """Return the fold of each row. The rows of each class are distributed evenly over the folds.
 
-    A row that is the only one of its class is never held out. Its fold is −1.
+    If a class has only one row, this row is never held out. Its fold is −1.
     """
     rng = np.random.default_rng(seed)
     folds = np.full(len(codes), -1, dtype=np.intp)

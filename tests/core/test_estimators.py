@@ -436,7 +436,7 @@ def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn():
         ("utils.fixes.Parallel", {}, "transformer", "is not an allowed transformer; choose one of decomp"),
         ("decomposition.PCA", {}, "classifier", "is not an allowed classifier"),
         (KNN, {}, "transformer", "is not an allowed transformer"),
-        (KNN, {"n_neighbours": 1}, "classifier", "takes no parameter 'n_neighbours'; it takes metric, n_neighbors"),
+        (KNN, {"n_neighbours": 1}, "classifier", "has no parameter 'n_neighbours'; it accepts metric, n_neighbors"),
         (KNN, {"metric": "precomputed"}, "classifier", "expected euclidean or manhattan"),
         (KNN, {"n_neighbors": 3.5}, "classifier", "expected an integer"),
         (KNN, {"p": float("nan")}, "classifier", "expected a finite number"),
@@ -444,7 +444,7 @@ def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn():
         (NETWORK, {"hidden_layer_sizes": [10, 10**7]}, "classifier", "or integers"),
         (NETWORK, {"hidden_layer_sizes": [1] * 17}, "classifier", "or integers"),
         (NETWORK, {"hidden_layer_sizes": ["a"]}, "classifier", "or integers"),
-        ("decomposition.PCA", {"memory": "cache"}, "transformer", "takes no parameter 'memory'"),
+        ("decomposition.PCA", {"memory": "cache"}, "transformer", "has no parameter 'memory'"),
         ("decomposition.PCA", {"n_components": {"a": 1}}, "transformer", "is not a valid value"),
     ],
 )
@@ -510,7 +510,7 @@ def test_that_an_amount_out_of_range_is_refused(projection, amounts):
     for amount in amounts:
         with pytest.raises(ValueError, match=r"kept is .*; some-svm needs"):
             projection.checked(amount, "some-svm")
-    assert projection.checked(1 if projection.keeps == "directions" else 0.999, "some-svm") in (1.0, 0.999)
+    assert projection.checked(1 if projection.amount_kind == "directions" else 0.999, "some-svm") in (1.0, 0.999)
 
 
 MARGINS, SHARES = np.array([-0.5, 2.0, 0.1]), np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])

@@ -255,7 +255,7 @@ def test_that_little_noise_gives_a_small_nonzero_error():
 
 
 def test_that_bad_parameters_are_refused_by_name_and_a_clearly_negative_error_is_refused():
-    dead_feature = r"E\[Q\] is singular because features that are 0 in every row .* need a ridge above 0"
+    dead_feature = r"E\[Q\] is singular because feature \d+ is 0 in every row .* use a ridge above 0"
     not_fitted = r"the weights were not fitted to this scatter matrix with noise level 0\.3"
     scatter, rows = scatter_of(blobs(side=3)), np.random.default_rng(0).random((50, 3))
     related = scatter_of(np.column_stack([rows, 2.0 * rows[:, 0]]))

@@ -207,7 +207,7 @@ PARTS = {"stack": StackParameters, "svm": SvmParameters, "sda": SdaParameters}
 def of_method(method):
     """Return a valid spec of a method."""
     kind = METHODS[method]
-    kept = None if kind.projection is None else 3 if kind.projection.keeps == "directions" else 0.5
+    kept = None if kind.projection is None else 3 if kind.projection.amount_kind == "directions" else 0.5
     classifier = Estimator.of("neighbors.KNeighborsClassifier") if kind.takes_parts else None
     members = (SPLIT, replace(SPLIT, method="median")) if kind.averages else ()
     return replace(SPLIT, method=method, kept=kept, classifier=classifier, members=members)

@@ -20,8 +20,8 @@ class SdaParameters:
 
     Learning rates are per row, as in Vincent et al. (2010), who change the weights after each row. A step subtracts
     from the weights the rate times the gradient, summed over the rows of a mini-batch. If the steps are small, the
-    change of the weights in an epoch therefore hardly depends on the batch size. The Deep Learning Tutorials multiply
-    the rate r by the mean gradient of m rows, which corresponds to the rate r/m of this class.
+    change in the weights during an epoch therefore hardly depends on the batch size. The Deep Learning Tutorials
+    multiply the rate r by the mean gradient of m rows, which corresponds to the rate r/m of this class.
 
     Attributes
     ----------
@@ -41,8 +41,8 @@ class SdaParameters:
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
         Number of rows per step, 1 to 4096. A training set of a thousand rows needs small batches of about 20 rows, so
-        that an epoch has enough steps. For tens of thousands of rows, use batches of 100 rows, which process 1.5 times
-        as many rows per second.
+        that an epoch has enough steps. For tens of thousands of rows, use batches of 100 rows, with which training
+        processes 1.5 times as many rows per second.
     patience : int
         Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int
@@ -107,13 +107,13 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 
 Values = NDArray[Any]
 
-_TILE_FLOPS = 2e9  # number of operations between two progress reports; they take about 30 ms on one core
+_TILE_FLOPS = 2e9  # number of operations between two progress reports; these operations take about 30 ms on one core
 _FACTORS = 64  # a product of 64 factors, each ½ or more, is at least 2⁻⁶⁴, far above the smallest float32 number
 _LEVELS = 1 << 16
 
 
 def multiply(a: Values, b: Values, out: Values, progress: Progress) -> None:
-    """Write the product a @ b to `out`. It is computed in blocks of rows, with a progress report after each block."""
+    """Write the product a @ b to `out`. Compute it in blocks of rows, and report progress after each block."""
     step = max(1, int(_TILE_FLOPS / (2.0 * b.shape[0] * b.shape[1])))
     for rows in tiles(len(a), step, progress):
         np.matmul(a[rows], b, out=out[rows])
@@ -165,7 +165,7 @@ def log_softmax(values: Values) -> None:
 
 
 class Masks:
-    """Corruption that sets entries to 0 independently of each other. The noise level is rounded to a multiple of 2⁻¹⁶.
+    """Random masks that set entries to 0 independently of each other. The noise level is rounded to a multiple of 2⁻¹⁶.
 
     Parameters
     ----------
@@ -186,7 +186,8 @@ class Masks:
         if self._limit == 0:
             np.copyto(out, rows)
             return
-        # A random 64-bit integer gives four 16-bit numbers. This takes a third of the time of drawing float32 numbers.
+        # Four 16-bit numbers are taken from each random 64-bit integer, in a third of the time of drawing float32
+        # numbers.
         drawn = self._bits.random_raw(-(-rows.size // 4)).view(np.uint16)[: rows.size].reshape(rows.shape)
         survivors = self._survivors[: len(rows)]
         np.greater_equal(drawn, self._limit, out=survivors)

@@ -33,10 +33,10 @@ Codes = NDArray[np.intp]
 
 
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
-    """Return the rows, shifted and scaled so that the two `limits` become 0 and 1. Equal limits both become 0."""
+    """Shift and scale rows so that the `limits` of their values become 0 and 1. Two equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    # The limits are rounded to the data type of the rows, so that no result exceeds 1.
+    # If the limits were more precise than the rows, rounding could make a result larger than 1.
     low, high = (rows.dtype.type(limit) for limit in limits)
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
@@ -77,11 +77,11 @@ class DenoisingDescent:
         self.gradient_of = DenoisingLayer(*map(np.empty_like, vars(layer).values()))
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return two arrays of shape (m, n_inputs): one for the next m rows, one for corrupted copies of these rows."""
+        """Return two arrays of shape (m, n_inputs), to fill with the next m rows and with their corrupted copies."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss summed over the m rows, and store `scale` times its gradient in `gradient_of`."""
+        """Return the loss summed over the m rows. Store its gradient, multiplied by `scale`, in `gradient_of`."""
         layer, gradient = self.layer, self.gradient_of
         clean, masked = self.rows(m)
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
@@ -191,10 +191,11 @@ def _epochs(
     rate: str,
     progress: Progress,
 ) -> Iterator[tuple[int, float, Progress]]:
-    """Run epochs: call `step` with the row indices of each mini-batch. Each epoch has a new random order of the n rows.
+    """Run epochs: call `step` with the row indices of each mini-batch. Each epoch has its own random order of the rows.
 
-    After each epoch, yield its number, its mean loss, and a `Progress` to report its end. If the loss is not finite,
-    raise ValueError with a message that contains `training` and `rate`.
+    After each epoch, yield the number of the epoch, its mean loss, and a `Progress` with which the caller reports the
+    end of the epoch. If the loss is not finite, raise a ValueError. Its message says that `training` diverged because
+    `rate` is too large.
     """
     for epoch, part in progress.each(range(1, epochs + 1)):
         order, total = random.permutation(n), 0.0
@@ -260,7 +261,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss summed over m rows with class codes `codes`; store its gradients, multiplied by `scale`."""
+        """Return the loss summed over m rows with class codes `codes`. Store its gradients, multiplied by `scale`."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())

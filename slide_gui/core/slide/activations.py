@@ -31,7 +31,7 @@ def block_of(given: Any, name: str = "X") -> Any:
     Raises
     ------
     ValueError
-        If the rows are not a 2-D array of numbers, or have masked cells. The message uses `name` for the rows.
+        If the rows are not a 2-D array of numbers, or have masked cells. The message refers to the rows as `name`.
     """
     if np.ma.is_masked(given):
         raise ValueError(f"{name} has masked cells; fill them in, or leave their rows out")
@@ -56,9 +56,9 @@ def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
 
 
 def rows_per_product(d: int) -> int:
-    """Return how many rows of d features to multiply at once for the highest speed.
+    """Return the number of rows with d features to multiply at once for the highest speed.
 
-    Products of this size are a fifth faster per row than products of `rows_per_block(d)` rows.
+    Products of this number of rows take less time per row, by a fifth, than products of `rows_per_block(d)` rows.
     """
     return min(EXACT_ROWS, 4 * rows_per_block(d))
 
@@ -118,13 +118,13 @@ class SquashBuffer:
         self._parameters = parameters
 
     def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
-        """Return [T(h), 1] for a block of rows h (see the class). The next call overwrites the returned array."""
+        """Return [T(h), 1] for a block of rows h. The next call overwrites the returned array."""
         squashed = self.filled(len(h))
         self._parameters.squash(h, out=squashed[:, :-1])
         return squashed
 
     def filled(self, count: int) -> NDArray[np.floating]:
-        """Return a view of the first `count` rows of the array, with their current values."""
+        """Return a view of the first `count` rows of the array without changing their values."""
         return self._rows[:count]
 
 
@@ -138,14 +138,14 @@ class Activations:
     rows : array, memmap or CSR matrix of shape (n, d)
     parameters : StackParameters
     passes : int
-        Number of passes over the rows, and thus of calls of `advance`.
+        Number of passes over the rows. Each call of `advance` is one pass.
     out : ndarray, optional
         Array to fill with the representations [h⁰ | h¹ | …]. If it is not given, representations of 0 and 1 are stored
         as bits between two passes. All other representations are computed again in each pass.
     below : sequence of ndarray of shape (d, d + 1)
         Weights of the lowest layers, which are applied to the rows before the first call of `advance`.
     sample_weight : ndarray of shape (n,), optional
-        Weights of the rows in the scatter matrices.
+        Weights of the rows, which `advance` yields with each block.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Activations:
     def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
         """Apply one more layer to all rows. Yield its squashed output in blocks, each with its sample weights.
 
-        Each block overwrites the array of the block before it.
+        All blocks use the same memory, so each block overwrites the previous one.
         """
         p, (n, d) = self.parameters, self._rows.shape
         step = self._step(weights)

@@ -1,15 +1,16 @@
 """Approximate layers of a stack in float32 from at most 1 536 rows, fast enough to update while a slider moves.
 
-A data set of at most 1 536 rows is used completely. Then float32 is the only approximation, and the error of a row of
-the weights W is at most 1 % of the norm of this row. From a larger data set, rows are sampled in proportion to their
-leverage t̃ᵀ S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the scatter
-matrix of all t̃. The weights of a pixel that is rarely above the threshold depend on few rows, and the sample must
-contain them. The contributions of a layer are its weights times the RMS of its input. The median error of a row of
-contributions is at most a fifth of the norm of this row. On MNIST at noise 0.3 the median error is 11 % in the third
-layer and 16 % in the fourth. For a uniform sample of the same size it is above 100 %.
+If a data set has at most 1 536 rows, all of them are used. Then float32 is the only approximation, and the error of a
+row of the weights W is at most 1 % of the norm of this row. From a larger data set, rows are sampled in proportion to
+their leverage t̃ᵀ S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the
+scatter matrix of all t̃. Sampling by leverage is necessary because the weights of a pixel that is rarely above the
+threshold depend on few rows, which the sample must contain. The contributions of a layer are its weights times the RMS
+of its input. The median error of a row of contributions is at most a fifth of the norm of this row. On MNIST at noise
+0.3 the median error is 11 % in the third layer and 16 % in the fourth. With a uniform sample of the same size, the
+median error is above 100 %.
 
-If all rows have almost the same input to a layer, its contributions are almost 0, and these errors are larger. This
-happens, for example, in the fourth layer with the sigmoid on Rectangles at noise 0.35.
+If a layer's input is almost the same for all rows, its contributions are almost 0, and their relative errors are
+larger. This happens, for example, in the fourth layer with the sigmoid on Rectangles at noise 0.35.
 
 `Interpolation` is even faster. It uses approximations that were computed in advance at 16 noise levels.
 """
@@ -29,9 +30,9 @@ from slide_gui.progress import NO_PROGRESS, Progress
 MOST_ROWS = 1536
 """Largest number of rows that an approximation uses."""
 
-_BLOCK = 600  # number of rows that are multiplied between two progress reports, in 3 ms for 784 features
+_BLOCK = 600  # number of rows to multiply between two progress reports; for 784 features, this takes 3 ms
 _LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) of 16 noise levels from 0.01 to 0.99
-_SINGULAR = 1e-7  # fraction of the trace that is added to the diagonal of a scatter matrix before its inversion
+_SINGULAR = 1e-7  # before a scatter matrix is inverted, this fraction of its trace is added to its diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +88,9 @@ class Approximation:
         return len(self._scatter) - 1
 
     def layers(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> tuple[ApproximateLayer, ...]:
-        """Return all layers, or an empty tuple if a matrix is singular in float32.
+        """Return the approximate layers of a stack, or an empty tuple if a matrix is singular in float32.
 
-        `progress` is called every few milliseconds, and can cancel the computation.
+        Progress is reported every few milliseconds, so that the computation can be cancelled quickly.
         """
         values, squashed, d = parameters.fit_on == "values", self._squashed, self._squashed.shape[1] - 1
         scatter: NDArray[np.floating] = self._input.values if values else self._input.squashed
@@ -102,7 +103,7 @@ class Approximation:
                     weights = np.empty((d, d + 1), np.float32)
                     for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
                         progress.report(0.0)
-                else:  # a convolution kernel has few weights, so float64 is fast enough
+                else:  # because a convolution kernel has few weights, float64 is fast enough
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
@@ -160,11 +161,11 @@ class Interpolation:
 
     @property
     def is_complete(self) -> bool:
-        """True if the layers at all 16 noise levels are computed."""
+        """True if the layers at all 16 noise levels have been computed."""
         return self._n_complete == self.LEVELS
 
     def serves(self, parameters: StackParameters) -> bool:
-        """True if layers with these parameters, at any noise level, can be interpolated after `compute`."""
+        """True if layers with these parameters can be interpolated, at any noise level, once `compute` has finished."""
         noise, depth = self._parameters.noise, self._parameters.depth
         return parameters.depth <= depth and replace(parameters, noise=noise, depth=depth) == self._parameters
 
@@ -184,10 +185,10 @@ class Interpolation:
             self._n_complete += 1
 
     def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> tuple[Single, Array] | None:
-        """Return k rows of the interpolated weights of each layer, of shape (layers, k, d + 1).
+        """Return the interpolated weights of k features in each layer, of shape (layers, k, d + 1).
 
         Also return the diagonal of the scatter matrix of each layer's input. If the layers cannot be interpolated for
-        these parameters, or `compute` is not complete, return None.
+        these parameters, or `compute` has not finished, return None.
         """
         if not self._is_ready(parameters):
             return None

@@ -1,9 +1,9 @@
-"""Rows that are read block by block, once for each layer, and are never all in memory: `Blocks` and Dask arrays.
+"""Data that do not fit in memory, as `Blocks` or Dask arrays. Rows are read block by block, once for each layer.
 
-On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Each further task sums
-at most 16 matrices, until one matrix remains. Each matrix of d² numbers is sent to the worker that adds it. In each
-pass over the rows, the client sends the weights once and receives one matrix. Dask starts only a few reading tasks at a
-time, and completes one group of 16 matrices before it starts the next. A worker therefore holds only a few chunks and
+On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Further tasks each sum
+up to 16 matrices, until one matrix remains. Each matrix of d² numbers is sent to the worker that sums it with others.
+In each pass over the rows, the client sends the weights once and receives one matrix. Dask reads only a few chunks at a
+time, and sums one group of 16 matrices before it starts the next group. A worker therefore holds only a few chunks and
 matrices in memory. Dask is imported only for Dask arrays.
 """
 
@@ -76,7 +76,7 @@ class Blocks:
         self.shape = self._counted() if shape is None else tuple(map(check_integer, names, shape, (0, 1)))
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield each block after a check of its shape and data type."""
+        """Check the shape and data type of each block, and yield the block."""
         d = getattr(self, "shape", (0, None))[1]
         for number, given in enumerate(self._blocks() if callable(self._blocks) else self._blocks):
             block = block_of(given, f"block {number}")
@@ -91,7 +91,7 @@ class Blocks:
         Raises
         ------
         ValueError
-            If a value is NaN or infinite, or if a block is invalid. The message names the row or block.
+            If a value is NaN or infinite, or if a block is invalid. The message gives the row or the block.
         """
         (n, d), start = self.shape, 0
         sums = [ScatterSum(d) for _ in range(scatter_pass.count)]
@@ -118,7 +118,7 @@ def is_dask(rows: Any) -> bool:
 
 
 def dask_rows(X: Any) -> "BlockRows":
-    """Return the rows of a Dask array as blocks, one per chunk of rows.
+    """Return the rows of a Dask array as blocks. Each chunk of rows is one block.
 
     The scatter matrices of the blocks are computed on the workers of the active `distributed` client. If there is no
     such client, or if its workers are threads of this process, they are computed in the calling thread.
@@ -185,7 +185,7 @@ def _checked(X: Any) -> Any:
 
 
 def _client() -> Any:
-    """Return the active `distributed` client, or None if it is closed, asynchronous or runs only in this process."""
+    """Return the active `distributed` client, or None if it is closed, asynchronous or without worker processes."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -226,7 +226,7 @@ class _ClusterRows:
         return self._computed(level[0], blocks, topic, progress)
 
     def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
-        """Return the result of the task `top`. After each block, a worker sends an event with the name `topic`."""
+        """Compute the task `top` on the cluster. Workers report each finished block by an event named `topic`."""
         import dask
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
@@ -267,7 +267,7 @@ def _starts(X: Any) -> tuple[int, ...]:
 def _sum_block(
     block: Any, shared: tuple[ScatterPass, Sequence[int], str], block_id: tuple[int, int]
 ) -> tuple[Scatter, ...]:
-    """Return the scatter matrices of one chunk of rows. Workers call this function."""
+    """Return the scatter matrices of one chunk of rows. This function runs on the workers."""
     from distributed import get_worker
 
     scatter_pass, starts, topic = shared
@@ -288,7 +288,7 @@ def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
 
 
 def _apply_to_block(block: Any, shared: tuple[Apply, Sequence[int]], block_id: tuple[int, int]) -> NDArray[np.floating]:
-    """Apply a function to one chunk of rows. Any Dask scheduler can call this function."""
+    """Apply a function to one chunk of rows. This function can run under any Dask scheduler."""
     apply, starts = shared
     with PRODUCTS:
         return apply(block_of(block), starts[block_id[0]])

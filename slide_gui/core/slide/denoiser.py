@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 RIDGE = 1e-5
-"""Default value added to every diagonal entry of E[Q] (see `expected_q`), which is not divided by n (Algorithm 1)."""
+"""Default value added to every diagonal entry of E[Q] (see `expected_q`). E[Q] is not divided by n (Algorithm 1)."""
 
 LEAST_NOISE = 0.01
 """Lowest noise level at which `approximate_weights` is accurate."""
@@ -32,7 +32,7 @@ _SINGULAR = (
 
 _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
-_FEW = 32  # number of rows of the weights W that are corrected first, to measure the rounding error
+_FEW = 32  # number of rows of the weights W to correct first, in order to measure the rounding error
 _RIGHT = 1e-9  # if no relative correction of these rows is larger than this, the other rows are not corrected
 _NEGLIGIBLE = 1e-10  # rows are corrected until the expected relative size of the next correction is below this
 _MOST_CORRECTIONS = 8
@@ -45,8 +45,8 @@ def _singular(squares: Array) -> str:
     dead = np.flatnonzero(squares == 0.0)
     if not dead.size:
         return _SINGULAR
-    some = f"features that are 0 in every row ({dead.size} of them, the first is feature {dead[0]})"
-    return f"E[Q] is singular because {some} need a ridge above 0: use the default, {RIDGE:g}, or remove these features"
+    some = f"feature {dead[0]} is 0 in every row (number of such features: {dead.size})"
+    return f"E[Q] is singular because {some}: use a ridge above 0, such as {RIDGE:g}, or remove such features"
 
 
 def survival(noise: float, n_features: int) -> Array:
@@ -83,7 +83,7 @@ def denoiser_weights(
     features: NDArray[np.intp] | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Array:
-    """Return the weights W = E[P] (E[Q] + ridge·I)⁻¹, the limit for infinitely many corrupted copies (eq. 8).
+    """Return the weights W = E[P] (E[Q] + ridge·I)⁻¹ in the limit of infinitely many corrupted copies (eq. 8).
 
     E[P] and E[Q] are the expected matrices of eq. 10.
 
@@ -103,9 +103,9 @@ def denoiser_weights(
     Returns
     -------
     ndarray of shape (d, d + 1) or (k, d + 1)
-        Row a reconstructs feature a, and the last column is the bias. The row and column of a feature that is 0 in
-        every sample are 0. For noise levels of 1e-4 or more and ridges of 1e-5 or more, the numerical error of each row
-        is at most 1e-8 of its norm, for any d. At lower noise levels, rounding errors in E[Q] can be larger if some
+        Row a reconstructs feature a, and the last column is the bias. If a feature is 0 in every sample, its row and
+        its column of W are 0. For noise levels of 1e-4 or more and ridges of 1e-5 or more, the numerical error of each
+        row is at most 1e-8 of its norm, for any d. At lower noise levels, rounding errors in E[Q] can be larger if some
         features are linear combinations of other features.
 
     Raises
@@ -131,7 +131,7 @@ def denoiser_weights(
 def _from_inverse(
     inverse: NDArray[Any], rows: NDArray[np.intp], diagonal: NDArray[np.floating], noise: float, ridge: float
 ) -> NDArray[Any]:
-    """Overwrite rows of E[Q]⁻¹ with the same rows of W = (I − diag(g) E[Q]⁻¹) / p.
+    """Overwrite the given rows of E[Q]⁻¹ with the corresponding rows of W = (I − diag(g) E[Q]⁻¹) / p.
 
     E[Q] includes the ridge. With the keep probability p and the scatter matrix S, the formula follows from
     E[P] = (E[Q] − diag(g))/p, in which g = (p − p²) diag(S) + ridge. W is therefore computed from the inverse of E[Q]
@@ -147,11 +147,11 @@ def _from_inverse(
 def approximate_weights(
     weights: Single, scatter: NDArray[np.floating], noise: float, ridge: float = RIDGE
 ) -> Iterator[None]:
-    """Compute weights in float32 and write them to `weights`, of shape (d, d + 1).
+    """Compute the weights W in float32, and write them to the array `weights` of shape (d, d + 1).
 
     Yield at each point where the caller may pause the computation. The weights approximate the result of
     `denoiser_weights`. E[Q] is scaled so that its diagonal is 1. At noise levels of `LEAST_NOISE` or more, the error of
-    each row is then at most 1e-3 of its norm. The computation takes a third of the time of `denoiser_weights`.
+    each row is then at most 1e-3 of its norm. The computation takes a third of the time that `denoiser_weights` takes.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _refine(
     survives = survival(noise, len(scatter) - 1)
 
     def correct(block: NDArray[np.intp], residual: Array) -> float:
-        """Correct the rows `block`. Return the largest correction, relative to the norm of its row."""
+        """Correct the rows `block`. Return the largest ratio of the norm of a correction to the norm of its row."""
         change = product(product(residual, factor.T, progress), factor, progress)
         weights[block] += change
         length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)
@@ -232,8 +232,8 @@ def reconstruction_error(
     the corrupted sample with a constant 1 appended. W must be the result of `denoiser_weights` for the same scatter
     matrix, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with a unit vector e_a, the keep probability
     p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the
-    samples, is g_a W_aa / p − ridge ‖W_a‖². This formula does not subtract nearly equal numbers, and it takes d²
-    operations.
+    samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly equal numbers and takes only
+    d² operations.
 
     If `features` is given, `weights` must contain only the rows of these features. The result is then the mean error
     of these features.
@@ -315,7 +315,7 @@ class CorruptedCopies:
         self._dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
         self._clean = np.column_stack([self.rows.astype(self._dtype, copy=False), np.ones(n, self._dtype)])
         self._corrupted = self._clean.copy()
-        # Number of corrupted copies in which each value was kept. float32 is exact up to 2²⁴ copies.
+        # Number of corrupted copies in which each value was kept. float32 can count up to 2²⁴ copies exactly.
         self._survived = np.zeros((n, d), np.float32)
         self._q = np.zeros((d + 1, d + 1))
 

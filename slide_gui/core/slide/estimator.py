@@ -166,7 +166,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return self._remembered(self._fit(X, sample_weight, progress, transform=True))
 
     def _fit(self, X: Any, sample_weight: Any, progress: Progress, *, transform: bool = False) -> Any:
-        """Fit every layer. With `transform`, return the representations, otherwise None."""
+        """Fit every layer. Return the representations of X if `transform` is True, and None otherwise."""
         fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
         X = fitted._rows(X, reset=True)
         parameters = StackParameters(*(getattr(self, each.name) for each in fields(StackParameters))).checked()
@@ -218,9 +218,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
 
-        The layers below keep the noise level of the fit. If products of the rows were summed in float32 and the rows
-        contain values other than 0 and 1, the weights are inaccurate at low noise levels. Fit with dtype float64 if you
-        need noise levels much lower than `noise`.
+        The noise level of the lower layers remains that of the fit. If products of the rows were summed in float32 and
+        the rows contain values other than 0 and 1, the weights are inaccurate at low noise levels. If you need noise
+        levels much lower than `noise`, fit the stack with dtype float64.
 
         Raises
         ------
@@ -238,10 +238,10 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         ValueError
-            If `input_features` are not d names, or differ from the names of the features that the stack was fitted to.
+            If `input_features` are not d names, or are not the names of the features that the stack was fitted to.
         """
         check_is_fitted(self)
-        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checks the names
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checks the given names
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
@@ -252,7 +252,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X
-        # In a fit, `fit_stack` checks each block for NaN, so that a memmap need not be read twice.
+        # When fitting, NaN is not checked here but in `fit_stack`, so that a memmap is not read once more for the
+        # check.
         rows = checked_rows(
             self,
             X,

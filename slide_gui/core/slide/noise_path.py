@@ -19,7 +19,7 @@ from slide_gui.core.slide.denoiser import RIDGE, Array, denoiser_weights
 from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
 
-_X0 = 0.25  # largest value of p − p², reached at p = ½, where the eigendecomposition includes the ridge exactly
+_X0 = 0.25  # largest value of p − p², reached at p = ½; only there does the eigendecomposition include the entire ridge
 _RARE = 1e5  # a feature is eliminated if its entry of D is below this multiple of the ridge
 _TOLERANCE = 1e-10  # relative tolerance of the Neumann series
 _LARGEST_RATIO = 0.05  # largest ratio of successive terms of the Neumann series; above it a direct solution is as fast
@@ -45,7 +45,7 @@ class NoisePath:
     Raises
     ------
     ValueError
-        If the scatter is not a square matrix of finite numbers, or if the ridge is out of range.
+        If `scatter` is not a square matrix of finite numbers, or if the ridge is out of range.
     """
 
     def __init__(self, scatter: Array, ridge: float = RIDGE, windows: Windows | None = None) -> None:
@@ -81,7 +81,7 @@ class NoisePath:
     def rows(self, features: NDArray[np.intp], noise: float) -> Array:
         """Return the given rows of the weights W at a noise level.
 
-        Up to rounding errors, a new fit with the same ridge gives the same rows.
+        Up to rounding errors, they equal the rows that a new fit at this noise level, with the same ridge, would give.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class NoisePath:
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve the linear system with only the part of the ridge that the eigendecomposition includes.
+            """Solve the linear system, but with only that part of the ridge that the eigendecomposition includes.
 
             `projected` and `rare` are the right-hand sides: `projected` for the features that are not eliminated, in
             the eigenbasis, and `rare` for the eliminated features.

@@ -130,7 +130,7 @@ class StackParameters:
 
     @property
     def sums(self) -> str:
-        """Data type in which products of rows are summed.
+        """Data type in which the products of rows are summed.
 
         Rounding the scatter matrix to float32 changes a row of the weights W by about 3e-5 / noise of the norm of the
         row. Products of float32 rows are therefore summed in float64 at noise levels below 0.1. For rows of 0 and 1
@@ -150,7 +150,7 @@ class StackParameters:
         return check_choice("squashing", self.squashing, SQUASHINGS)
 
     def windows(self, d: int, image_shape: tuple[int, ...] | None) -> Windows | None:
-        """Return the windows of a convolution, or None if the pixels share no weights; see `windows_of`."""
+        """Return the windows of a convolution (see `windows_of`), or None if each feature has its own weights."""
         return None if self.sharing == "none" else windows_of(self.window, d, image_shape)
 
     def squash(self, values: Values, out: Values | None = None) -> Values:
@@ -169,7 +169,7 @@ class StackParameters:
         return out
 
     def checked(self) -> Self:
-        """Return the parameters, checked and normalised.
+        """Check all parameters, and return them with numbers converted to plain Python types.
 
         Raises
         ------

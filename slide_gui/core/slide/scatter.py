@@ -37,13 +37,13 @@ GROUP = 16
 """Number of scatter matrices in a group of `ScatterSum`, and number of group sums in the next larger group."""
 
 _STRIPS = 4  # number of blocks of rows into which a symmetric product is split
-_SPARSE_PRODUCTS = 2_000_000  # number of products of stored values of a sparse matrix between two progress reports
+_SPARSE_PRODUCTS = 2_000_000  # number of products of values of a sparse matrix to compute between two progress reports
 _TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to values near 1"
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The scatter matrix of a block of rows. The scatter matrix of two blocks together is the sum of both matrices.
+    """The scatter matrix of a block of rows. The matrices of two blocks are added to get the matrix of all their rows.
 
     Attributes
     ----------
@@ -166,8 +166,8 @@ class Scatter:
 class ScatterSum:
     """Sum of scatter matrices in a fixed order: groups of 16 matrices are summed, then groups of 16 sums, and so on.
 
-    Different processes can sum different groups, in any order; the total is still bit-identical. For each size of
-    group (16 matrices, 16 groups of 16 matrices, …), one sum is in memory.
+    Different processes can sum different groups, in any order; the total is still bit-identical. One partial sum is
+    kept in memory for each size of group (16 matrices, 16 groups of 16 matrices, …).
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class ScatterAccumulator(ScatterSum):
     d : int
         Number of features.
     parameters : StackParameters
-        Only the data type of the rows and that of their products are used.
+        Only the data types of the rows and of their products are used.
     binary : bool
         True if all values are 0 or 1, so that float32 sums of their products are exact.
     start : int
@@ -269,7 +269,7 @@ class ScatterAccumulator(ScatterSum):
                 return
             piece = piece.astype(self._product.dtype, copy=False)
             inner = np.matmul(piece.T, piece, out=self._product)
-            if sums is None:  # sums of integers are exact in any order
+            if sums is None:  # integers can be summed exactly in any order
                 self._include(Scatter(inner, np.diag(inner), len(piece)))
             else:
                 self.add(Scatter(inner, sums, len(piece)))
@@ -425,7 +425,7 @@ def scatter_after(
     progress.report(0.0)
     half = product(weights, squashed, progress)
     scatter = np.empty((d + 1, d + 1), half.dtype)
-    for rows in tiles(d, -(-d // _STRIPS), progress):  # the result is symmetric, so half of the product suffices
+    for rows in tiles(d, -(-d // _STRIPS), progress):  # the result is symmetric, so only half of it is computed
         scatter[rows, : rows.stop] = product(half[rows], weights[: rows.stop].T, progress)
         scatter[: rows.start, rows] = scatter[rows, : rows.start].T
         block = scatter[rows, rows]

@@ -30,7 +30,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 # Number of temporary d × d matrices of a fit, in addition to the weights and scatter matrices of all layers.
 _MATRICES = 4
-_PASS = 1.7  # duration of a later pass over the rows, relative to the first pass
+_PASS = 1.7  # duration of each later pass over the rows, relative to the first pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class Stack:
         return self.parameters.windows(self.n_features, self.image_shape)
 
     def noise_path(self, layer: int) -> NoisePath:
-        """Return the weights of a layer, 1 to l, as a function of its noise level. Lower layers stay unchanged.
+        """Return the weights of a layer, 1 to l, as a function of its noise level. The lower layers are not changed.
 
         Raises
         ------
@@ -198,7 +198,8 @@ def fit_stack(
     )
     stack = Stack(parameters, (), d, n, image_shape)
     for k in range(parameters.depth):
-        # Layer k + 1 needs the scatter matrix of T(hʲ), j = `passed`. If j > 0, a pass over the rows computes it.
+        # The weights of layer k + 1 are computed from the scatter matrix of T(hʲ), where j is `passed`. This matrix is
+        # already known for j = 0. Otherwise, a pass over the rows computes it.
         passed = max(k - 1, 0) if values else k
         if passed:
             step = (1.0 - entry) / passes
@@ -216,7 +217,7 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
-            del squashed  # the next pass over the rows needs the memory
+            del squashed  # free the memory for the next pass over the rows
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
@@ -232,7 +233,7 @@ def _passes(parameters: StackParameters) -> int:
 
 
 def entry_share(parameters: StackParameters) -> float:
-    """Return the fraction of a fit's duration that is needed for the scatter matrices of the input."""
+    """Return the fraction of a fit's duration that computing the scatter matrices of the input takes."""
     return 1.0 / (1.0 + _PASS * _passes(parameters))
 
 
@@ -241,7 +242,7 @@ def _entry(
 ) -> tuple[Array, Array]:
     """Return the scatter matrices of the rows and of the squashed rows.
 
-    If a fit needs only the scatter matrix of the rows, return this matrix twice.
+    If the fit needs only the scatter matrix of the rows, this matrix is returned twice.
     """
     part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):

@@ -439,7 +439,7 @@ def describe_choice(spec: RunSpec) -> str:
         parts.append(LOSSES[spec.svm.loss].text)
     if spec.kept is not None:
         projection = METHODS[spec.method].projection
-        directions = projection is not None and projection.keeps == "directions"
+        directions = projection is not None and projection.amount_kind == "directions"
         parts.append(f"{spec.kept:g} directions" if directions else f"{100 * spec.kept:g} % of variance")
     if spec.sda is not None:
         parts.append(_describe_sda(spec.sda, spec.method))
