@@ -37,7 +37,7 @@ C = TypeVar("C", bound=Choice)
 
 
 def table_of(*entries: C) -> Mapping[str, C]:
-    """Return a read-only mapping from the key of each entry to the entry, in the given order."""
+    """Return a read-only table that maps the key of each entry to the entry, in the given order."""
     return MappingProxyType({entry.key: entry for entry in entries})
 
 

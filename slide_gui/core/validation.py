@@ -1,4 +1,4 @@
-"""Check parameters of estimators and fits. Each error message is one sentence with the value and the allowed range."""
+"""Check parameters of estimators and fits. Each error message gives the value and the allowed range."""
 
 import math
 from contextlib import suppress
@@ -67,7 +67,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_integers(values: object, **least: int) -> dict[str, Any]:
-    """Return the named attributes as ints. Raise ValueError if one is not an integer, or is below the given number."""
+    """Return the named attributes as ints. Raise ValueError if one is not an integer, or is below its given minimum."""
     return {name: check_integer(name, getattr(values, name), number) for name, number in least.items()}
 
 
@@ -82,7 +82,7 @@ def number_or_nan(value: object) -> float:
 
 
 def _plain(value: object) -> object:
-    """Convert a NumPy number to a Python number, so that its repr contains no type name."""
+    """Convert a NumPy number to a Python number, because the repr of a NumPy number contains the type name."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -118,8 +118,8 @@ def check_ridge(ridge: float) -> float:
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
     """Return a new uninitialised array.
 
-    If there is not enough memory, raise a MemoryError. Its message begins with `needs`, a description of the
-    computation that needs the array, and ends with `remedy`.
+    If there is not enough memory, raise a MemoryError. Its message begins with a description of the computation that
+    needs the array (`needs`) and ends with advice to the user (`remedy`).
     """
     check_free(math.prod(shape) * dtype.itemsize, needs, remedy)
     try:

@@ -1,4 +1,4 @@
-"""Run tasks on the workers of a Dask cluster, report progress, cancel tasks, and detect lost connections."""
+"""Run and cancel tasks on the workers of a Dask cluster, report their progress, and detect lost connections."""
 
 import signal
 import time
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-"""Dask settings that suppress the warning about large arguments, because each argument is sent only once."""
+"""Dask settings that suppress the warning about large arguments. Each argument is sent only once."""
 
 _LOOK = 0.05  # seconds between two checks for completed tasks
 
@@ -23,7 +23,7 @@ class ClusterError(OSError):
 
 
 def dask_setup(_worker: object) -> None:
-    """Ignore Ctrl+C on a worker, because the client handles it. Dask calls this if a worker preloads this module."""
+    """Ignore Ctrl+C on a worker, because the client handles it. Dask calls this when a worker preloads this module."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -47,7 +47,7 @@ class TaskProgress(Progress):
 
 
 def sent(client: "Client", value: object, key: str) -> "Future":
-    """Send a value to the cluster once, as the result of a task. Dask restores the value if a worker is lost."""
+    """Send a value to the cluster once, as the result of a task. Dask computes it again if a worker is lost."""
     import dask
 
     with dask.config.set(LARGE_TASKS):
@@ -57,7 +57,7 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 def unchanged(value: T) -> T:
     """Return the value unchanged.
 
-    The scheduler shares the result of a task among all workers, and computes it again if a worker is lost.
+    As the result of this task, a value is sent to all workers that need it, and is restored if a worker is lost.
     """
     return value
 

@@ -33,7 +33,7 @@ _SINGULAR = (
 _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
 _FEW = 32  # number of rows of the weights W to correct first, in order to measure the rounding error
-_RIGHT = 1e-9  # if no relative correction of these rows is larger than this, the other rows are not corrected
+_ACCURATE = 1e-9  # if no relative correction of these rows is larger than this, the other rows are not corrected
 _NEGLIGIBLE = 1e-10  # rows are corrected until the expected relative size of the next correction is below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
@@ -199,7 +199,7 @@ def _refine(
 
     lit = np.flatnonzero(np.diag(scatter)[rows])
     few = lit[np.linspace(0, len(lit) - 1, min(len(lit), _FEW)).astype(np.intp)]
-    if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _RIGHT:
+    if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _ACCURATE:
         return
     # E[Q] is the transpose of leading + rest. The elements of `leading` have so few significant bits that the product
     # x_leading @ leading.T has no rounding error.

@@ -17,7 +17,7 @@ _TILE = 256
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Value and gradient of a criterion for one kernel matrix.
+    """Value and gradient of a criterion, computed for one kernel matrix.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Evaluation:
         G = ∂J/∂K̃, where K̃ is the kernel matrix K with 1/C added to its diagonal. Every entry of K̃ is treated as an
         independent variable.
     beta : ndarray
-        Signed dual coefficients y α. The solver can start from these values if the next kernel is similar.
+        Signed dual coefficients y α. The solver can start from these values if it is called next with a similar kernel.
     n_support : int
         Number of support vectors.
     """
@@ -46,7 +46,7 @@ def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress =
 
 
 def spread(matrix: Array, places: Indices, n: int, progress: Progress = NO_PROGRESS) -> Array:
-    """Return an (n, n) matrix that contains `matrix` in the rows and columns `places`, and 0 elsewhere."""
+    """Return an n × n matrix with the entries of `matrix` in the rows and columns `places`, and 0 elsewhere."""
     whole = np.zeros((n, n))
     for tile in tiles(len(places), _TILE, progress):
         whole[np.ix_(places[tile], places)] = matrix[tile]
@@ -188,7 +188,7 @@ def radius_margin(problem: KernelProblem) -> Evaluation:
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η in `span`; if η is positive, the criterion changes continuously when a point leaves the active set
+_SMOOTHING = 0.1  # η in `span`; with η > 0, the criterion changes continuously when a point leaves the active set
 _LEAST = 1e-10
 
 
@@ -200,7 +200,7 @@ def span(problem: KernelProblem) -> Evaluation:
     signed dual coefficients, y the labels, and Δ = η/|β| with the constant η (`_SMOOTHING`). With the top-left block A
     of (H + diag(Δ, 0))⁻¹, the smoothed squared spans are S = 1/diag A − Δ. The leave-one-out outputs, times the labels,
     are o = 1 − y β S. The criterion is J = (1/n) Σ ½(1 + tanh(−s o)) with the constant s (`_STEEPNESS`). With weights,
-    J is the weighted mean. A left-out point is removed entirely, whatever its weight.
+    J is the weighted mean. Leaving out a point removes it entirely, whatever its weight.
     """
     kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
     svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)

@@ -19,13 +19,13 @@ _EXACT_ROWS = 512
 
 
 class ScratchBuffer:
-    """Memory for kernel values that consecutive problems reuse, because writing to new memory would be slower."""
+    """Memory for kernel values. Consecutive problems reuse it, because writing to new memory would be slower."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
 
     def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """Return an uninitialised array of `count` values, which uses the memory of the previously returned array."""
+        """Return an uninitialised array of `count` values. It overwrites the previously returned array."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
             self._bytes = np.empty(0, np.uint8)  # frees the old memory before new memory is allocated
@@ -45,7 +45,8 @@ class CachedRows:
     store : ndarray of shape (capacity, n), of the source's dtype
         Memory for the cached rows.
     tol : float
-        Tolerance of the solver. If float32 is too coarse for this tolerance, float32 rows are summed in float64.
+        Tolerance of the solver. If float32 sums are too inaccurate for this tolerance, float32 rows are summed in
+        float64.
     progress : Progress
         Raises `Cancelled` to stop the computation.
     """
@@ -79,10 +80,10 @@ class CachedRows:
             self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Return the sum of the kernel rows of `points`, multiplied by `factors`, and add new rows to the cache.
+        """Multiply the kernel rows of `points` by `factors` and return their sum. Rows computed for it are cached.
 
-        If the new rows do not fit into the cache, all rows except those of `points` and `keep` are removed first.
-        If some rows still do not fit, they are computed but not cached.
+        If the new rows do not fit into the cache, all cached rows except those of `points` and `keep` are removed
+        first. Rows that still do not fit are computed but not cached.
         """
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
@@ -137,9 +138,9 @@ _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality
 # A working set also includes points that are this close to violating an optimality condition, because the next step
 # may cause the violation.
 _CLOSE = 0.1
-_START_TOL = 0.1  # tolerance for training on a quarter of the points, whose solution is the start for all points
+_START_TOL = 0.1  # tolerance for training on a quarter of the points; training on all points starts from this solution
 _MANY = 0.4  # if support vectors exceed this fraction of the points, computing the entire matrix at once is faster
-_ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance
+_ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance of the solver
 
 
 @dataclass(frozen=True)
@@ -216,13 +217,13 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the number of bytes of float32 kernel values that the solver stores for n points with limit `memory`."""
+    """Return the bytes of float32 kernel values that the solver stores for n points if it may use `memory` bytes."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Divide the memory for `floats` kernel values between the working set and the cache, for n points.
+    """Divide memory for `floats` kernel values between the working set and the cache. There are n points.
 
     Returns
     -------
@@ -295,7 +296,7 @@ def solve(
     box = Box.of(y, limit, ridge if weights is None else ridge / weights)
     steady = MonotonicProgress(progress)
     scratch = ScratchBuffer() if scratch is None else scratch
-    considered = n  # number of points whose coefficients may differ from 0 at the start
+    considered = n  # number of points for which the initial coefficients were computed
     if start is not None:
         beta = _feasible(start, box)
     elif n > WHOLE:
@@ -332,11 +333,11 @@ def solve(
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
-    """Return the solution, with a larger optimality gap if rounding errors of the kernel values are not negligible.
+    """Return the solution. Increase its optimality gap if rounding errors of the kernel values are not negligible.
 
     If each kernel value has an error of at most `rounding`, the error of an SVM output is at most `rounding` · Σ|β|.
-    This bound is added to the gap, unless it is below half the tolerance. With the larger gap, the solution may no
-    longer count as converged.
+    This bound is added to the gap, unless it is below half the tolerance. If the sum exceeds the tolerance, the
+    solution is no longer marked as converged.
     """
     error = rounding * float(np.abs(solution.beta).sum())
     if error < _ERROR * tol:
@@ -377,12 +378,12 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds, then scale down the positive or the negative ones to make their sum 0."""
+    """Clip coefficients to their bounds. Then scale down the positive or the negative ones so that all sum to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    # If the sum is already 0 up to rounding, scaling would only move coefficients slightly away from the bound C.
+    # If the sum is 0 up to rounding, do not scale: scaling would move coefficients slightly away from the bound C.
     if abs(positive - negative) <= 1e-9 * positive:
         return beta
     least = min(positive, negative)
@@ -473,7 +474,8 @@ class _WorkingSetSolver:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
-            # If the working set cannot hold all support vectors, a step lowers the objective, but often not the gap.
+            # If the support vectors do not all fit in the working set, a step reduces the objective, but often not the
+            # gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
             # The second argument of `max` is the rounding error of the objective; it is large if C or weights are huge.
             least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
@@ -504,7 +506,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return the matrix K̃ of the given points (K̃ as in `Solution`). The next call overwrites this matrix."""
+        """Return the matrix K̃ of `Solution` for the given points. The next call overwrites this matrix."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -521,7 +523,7 @@ class _WorkingSetSolver:
         return beta, residual
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
-        """Subtract K̃·change from `residual` (K̃ as in `Solution`); `change` is the change of β at `points`."""
+        """Subtract K̃·change from `residual`; `change` is the change in β at `points`, and K̃ is as in `Solution`."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._box.ridge, points) * change
@@ -535,8 +537,9 @@ class _WorkingSetSolver:
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # If only one point has a coefficient strictly inside its bounds, the bias is the residual of this point. If
-        # this residual is one of the two that define the gap, only one class would have violations.
+        # If β is strictly inside its bounds at only one point, the bias is the residual of this point. This may be one
+        # of the two extreme residuals that define the gap. Relative to it, all violations would have the same sign. The
+        # midpoint of the two extremes is therefore used.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

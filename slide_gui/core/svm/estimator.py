@@ -45,11 +45,11 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     Parameters
     ----------
     groups : "auto", int, sequence of int, or None, default="auto"
-        Blocks of columns, one per layer. "auto" reads them from column names ``h0_…``, ``h1_…``, which `SLIDE` gives
-        its data frames (``set_output(transform="pandas")``). Columns without such names form one block, as with None.
-        An integer is the number of blocks of equal size; a sequence gives the size of each block. An error is raised if
-        the blocks do not fit the columns or contradict the column names. Arrays have no column names. In a pipeline of
-        arrays, use `SLIDEClassifier`, which forms one block per layer of SLIDE.
+        Blocks of columns, one per layer. "auto" reads them from column names ``h0_…``, ``h1_…``. `SLIDE` uses these
+        names if it returns data frames (``set_output(transform="pandas")``). Columns without such names form one block,
+        as with None. An integer is the number of blocks of equal size; a sequence gives the size of each block. An
+        error is raised if the blocks do not fit the columns or contradict the column names. Arrays have no column
+        names. In a pipeline of arrays, use `SLIDEClassifier`, which forms one block per layer of SLIDE.
     widths : {"learn", "median"} or sequence of float, default="learn"
         Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². If C
         is given, σ² is the number of blocks. Otherwise σ² and C are selected together on held-out rows.
@@ -57,22 +57,21 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Criterion that is minimised to learn the widths. "radius-margin" is the bound R²‖w‖²/n on the error. "span" is
         the smoothed leave-one-out error, estimated from the spans of the support vectors. "hold-out" is the smoothed
         error on a held-out fifth of the rows. "press" is the squared leave-one-out error of kernel ridge regression.
-        "auto" is "span" for two classes and "press" for more.
-        With more than two classes, "press" is averaged over one-vs-rest targets, and the other criteria are averaged
-        over one-vs-one problems.
-        "radius-margin" does not estimate the error. If the classes overlap strongly, its optimum has such small widths
-        and C that every point is a support vector.
-        With every criterion, the learned widths are compared with scaled median widths, unless a class has too few
-        rows. The comparison uses rows to which neither of them was fitted. These are rows outside the subset (see
-        `subset_size`), or a held-out fifth of the rows (two fifths in turn if a fifth has fewer than 200 rows). The
-        widths with fewer errors are used or, in a tie, the learned widths. `chosen_by_` reports the result.
+        "auto" is "span" for two classes and "press" for more. With more than two classes, "press" is averaged over
+        one-vs-rest targets, and the other criteria are averaged over one-vs-one problems. "radius-margin" does not
+        estimate the error. If the classes overlap strongly, its optimum has such small widths and C that every point is
+        a support vector. With every criterion, the learned widths are compared with scaled median widths, unless a
+        class has too few rows. The comparison uses rows to which neither of them was fitted. These are rows outside the
+        subset (see `subset_size`), or a held-out fifth of the rows (two fifths, one at a time, if a fifth has fewer
+        than 200 rows). The widths with fewer errors are used or, in a tie, the learned widths. `chosen_by_` states
+        which were used.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
-        Penalty for errors. If it is None, C is selected. If the widths are learned, a value of C is learned with them,
-        and cross-validation on the same rows selects 1, 3 or 10 times this value. With the hinge loss, or if the
-        comparison selects median widths, cross-validation selects from 1, 10, 100 and 1000. If widths are not learned,
-        C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
+        Penalty for errors. If it is None, C is selected. If the widths are learned, a value of C is learned together
+        with them, and cross-validation on the same rows selects this value or 3 or 10 times this value. With the hinge
+        loss, or if the comparison selects median widths, cross-validation selects C from 1, 10, 100 and 1000. If widths
+        are not learned, C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
@@ -118,8 +117,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Record of each iteration of learning: criterion, prior (the penalty for the distance from the starting point),
         widths, `shares_`, C and number of support vectors.
     chosen_by_ : str
-        Origin of the widths: the criterion by which they were learned, "median widths (guard)" if median widths had
-        fewer errors on held-out rows, "median widths" or "given".
+        Origin of the widths: the name of the criterion by which they were learned; "median widths (guard)" if median
+        widths had fewer errors on held-out rows; "median widths" or "given" if no widths were learned.
     candidates_ : list of Candidate
         All widths and C that were evaluated to compare learned and median widths, and their errors. `converged` of a
         candidate is False if the solver reached its limit of steps. The list is empty without such a comparison.
@@ -222,7 +221,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 raise ValueError(
                     f"every row of class {name!r} has weight 0; leave the class out, or give a row a positive weight"
                 )
-        if weights is not None:  # tiny weights would make the solver inaccurate, or 1 / (C w) would overflow
+        if weights is not None:  # with tiny weights w, the solver would be inaccurate, or 1 / (C w) would overflow
             weights = np.maximum(weights, 1e-15 * weights.max())
         if client is not None and not callable(getattr(client, "submit", None)):
             raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
@@ -258,7 +257,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: Indices) -> Array | None:
         """Return the weight of each row times the weight of its class, or None if all these products are 1."""
         weights = row_weights(sample_weight, len(codes))
-        if weights is not None and self.C is None:  # the values of C that are tried suit weights near 1
+        if weights is not None and self.C is None:  # the candidate values of C assume weights near 1
             weights = row_weights(weights / weights[weights > 0.0].mean(), len(codes))
         if self.class_weight is None:
             return weights
@@ -296,7 +295,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         """Return a decision value for each row, positive for the second of two classes.
 
         The shape is (n,) for two classes. For more classes it is (n, n_classes). The value of a class is then the
-        number of its one-vs-one votes plus the sum of its margins, scaled to the range −1/3 to 1/3.
+        number of its one-vs-one votes plus a term that breaks ties: the sum of its margins, scaled to the range −1/3 to
+        1/3.
 
         Raises
         ------

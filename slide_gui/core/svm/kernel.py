@@ -89,7 +89,9 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
-_ROUNDING = 8  # rows count as equal if they differ by at most this many units in the last place
+# Two rows count as equal if their distance, divided by the RMS norm of all rows, is at most this multiple of the
+# machine epsilon.
+_ROUNDING = 8
 
 
 def median_distances(
@@ -102,7 +104,7 @@ def median_distances(
 ) -> Array:
     """Return the median squared distance between two rows for each block of columns, using at most `max_rows` rows.
 
-    If more than half of the pairs consist of equal rows, the median is 0, and the mean is returned instead. For a
+    If more than half of the pairs consist of equal rows, the median would be 0, and the mean is returned instead. For a
     constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
@@ -155,7 +157,7 @@ Values = NDArray[np.floating]
 _TILE_ROWS = 512
 _TILE_FLOPS = 1.5e9  # number of float32 operations per tile; these operations take about 30 ms on one core
 _CACHED_VALUES = 32_768  # number of values whose exponentials are computed at once; they fit in the processor cache
-_AT_ONCE = 1000  # for a class of at most this many points, all kernel rows are computed at once, which is faster
+_AT_ONCE = 1000  # if a class has at most this many points, all its kernel rows are computed at once, which is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
@@ -230,7 +232,7 @@ _LARGEST = 1e15
 
 
 def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> None:
-    """Raise a ValueError with row and column of a value that is so large that squared distances may overflow."""
+    """Raise a ValueError if a value is so large that squared distances may overflow. The message gives its position."""
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         block = Z[rows]
         if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
@@ -242,7 +244,7 @@ def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> N
 
 
 def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> Indices:
-    """Return the columns of Z that are not constant. Constant columns do not affect distances. Z is read in blocks."""
+    """Return the indices of the columns that are not constant. Only these affect distances. Z is read in blocks."""
     constant = np.arange(Z.shape[1])
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         constant = constant[(Z[rows, constant] == Z[0, constant]).all(axis=0)]
@@ -250,7 +252,7 @@ def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -
 
 
 def squared_norms(data: Values) -> Values:
-    """Return the squared norm ‖z‖² of each row z, of shape (n,)."""
+    """Return the squared norms ‖z‖² of the rows z, of shape (n,)."""
     return np.asarray(np.einsum("ij,ij->i", data, data))
 
 
@@ -342,7 +344,7 @@ class ClassVectors:
         Number of bytes for cached kernel values.
     exact : callable, optional
         Function that takes indices and a `Progress`, and returns the vectors with these indices, computed in float64.
-        By default `data` is converted to float64.
+        By default, `data` is converted to float64 instead.
 
     Attributes
     ----------
@@ -399,7 +401,7 @@ class ClassVectors:
 
 
 class VectorRows:
-    """Source that computes kernel values between the vectors of an `Embedding` on demand.
+    """A source of kernel values, which are computed on demand from the vectors of an `Embedding`.
 
     Parameters
     ----------
@@ -469,7 +471,7 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            # With all vectors of `rows` in one array, n classes need n matrix products instead of n².
+            # If all vectors of `rows` are in one array, n classes need only n matrix products instead of n².
             left = self._gathered(rows, progress)
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)
@@ -503,7 +505,7 @@ class VectorRows:
 
 
 class DistanceRows:
-    """Source of kernel values exp(−factor · D) for a precomputed matrix D, which all points of a grid search share.
+    """A source of kernel values exp(−factor · D), where D is a precomputed matrix that a grid search uses throughout.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ _BLOCK_VALUES = 8_000_000  # largest number of kernel values that are computed a
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """Return all pairs (i, j) of class codes with i < j. The margin of a pair is positive if class j is predicted."""
+    """Return all pairs (i, j) of class codes with i < j. If the margin of a pair is positive, class j is predicted."""
     return list(combinations(range(n_classes), 2))
 
 
@@ -56,7 +56,7 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
 
 @dataclass(frozen=True, eq=False)
 class TrainedSvm:
-    """A trained multi-width SVM as stored with a run: it has the indices of the support vectors, not the vectors.
+    """A trained multi-width SVM as stored with a run. It contains the indices of the support vectors, not the vectors.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class TrainedSvm:
     biases : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     chosen : ChosenBy or None
-        How learned widths were selected. None if the widths were not learned or the run has no record of the selection.
+        How the learned widths were selected. None if the widths were not learned, or if the run has no such record.
     """
 
     widths: tuple[float, ...]
@@ -132,7 +132,7 @@ class SvmModel:
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
         """Return the margin of each row for each pair (i, j) of classes, of shape (n, n_pairs).
 
-        A positive margin means class j.
+        If the margin of the pair is positive, class j is predicted.
         """
         steady = MonotonicProgress(progress)
         n, dtype = len(self.vectors), self.vectors.dtype

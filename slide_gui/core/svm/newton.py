@@ -25,7 +25,7 @@ _TILE = 256
 
 
 class NotConverged(ArithmeticError):
-    """Raised if the training of an SVM does not converge, so that a criterion of the optimal SVM cannot be computed."""
+    """Raised if an SVM does not converge. A criterion that is defined for the optimal SVM cannot be computed then."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class NewtonSolution:
     active : ndarray of int
         Indices of the support vectors: the points with y f < 1.
     ridge : float or ndarray of shape (n,)
-        Value 1/C that is added to the diagonal of the kernel. It is larger than requested if a system was singular.
+        Value 1/C that is added to the diagonal of the kernel matrix. If a linear system was singular, this value is
+        larger than the requested one.
     system : Bordered
         The last linear system that was solved. If the iteration converged, it is the system of the points `active`.
     """
@@ -126,9 +127,9 @@ class Bordered:
         self._places = self._places[~np.isin(self._places, gone)]
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """Return the solution x and b of the system for the right-hand side v = `right` and `total`.
+        """Return the solution (x, b) of the system for the right-hand side [v; total], where v is `right`.
 
-        x and v have the shape (m,).
+        Both x and v have the shape (m,).
         """
         m = len(self._factorised)
         values = np.zeros(m + self._new)
@@ -144,9 +145,9 @@ class Bordered:
 def _softly(
     kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
 ) -> tuple[Array, float]:
-    """Call `solve` with the matrix K_A + diag(diagonal), and repeat this with a larger diagonal while it is singular.
+    """Call `solve` with the matrix K_A + diag(diagonal). If the matrix is singular, increase its diagonal and retry.
 
-    Return the solution and the total increase of the diagonal.
+    Return the solution and the value by which the diagonal was increased.
     """
     added = 0.0
     while True:
@@ -209,7 +210,7 @@ def newton(
     ridge : float or ndarray of shape (n,)
         1/C, as one value for all points or one value per point.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients of a similar problem. Its support vectors are the first active set.
+        Signed dual coefficients of a similar problem. The iteration starts with its support vectors as the active set.
     optimal : bool
         True to raise an error if the iteration does not converge, False to return the last iterate instead.
     progress : Progress
@@ -235,7 +236,7 @@ def newton(
     near: Bordered | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
-        if not len(active):  # with the starting solution, no point is inside the margin, so begin with all points
+        if not len(active):  # the starting solution has no active points, so start with all points
             now, active = None, np.arange(n)
         system, target = _solved(kernel, active, y, ridge, near, progress)
         near, ridge = system, system.ridge
@@ -304,7 +305,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection on its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of point i is 1/ridge_i = C · largest/ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the penalty of point i is 1/ridge_i = C · largest/ridge_i
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

@@ -69,7 +69,7 @@ class SvmParameters:
     seed : int
         Seed of all random choices.
     near : (widths, C) or None
-        Widths and C of a similar problem. One descent starts from these, and another one from the best grid point.
+        Widths and C of a similar problem. One descent starts from these, and another from the best point of the grid.
     """
 
     groups: int | tuple[int, ...] | None = None
@@ -149,7 +149,8 @@ class WidthsStep:
     n_support : int
         Number of support vectors on the subset, summed over all pairs of classes.
     prior : float
-        Penalty for the distance from the starting point. Learning minimises the sum of J and this penalty.
+        Penalty for the distance of the widths and C from the starting point. Learning minimises the sum of J and this
+        penalty.
     """
 
     iteration: int
@@ -163,7 +164,7 @@ class WidthsStep:
 
     @property
     def objective(self) -> float:
-        """The objective of learning the widths: criterion J plus prior. It never increases within a descent."""
+        """The value that learning minimises: criterion J plus prior. It never increases within a descent."""
         return self.criterion + self.prior
 
 
@@ -235,7 +236,7 @@ class ChosenBy:
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Cross-validation error for one σ and one C. `converged` is True if the solver converged in every fold."""
+    """Cross-validation error at one grid point (σ, C). `converged` is True if the solver converged in every fold."""
 
     sigma: float
     C: float

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # values of σ² in the grid, divided by the number of layers
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
-FINER = (2.0 / 3.0, 1.5)  # after the grid search, these multiples of the best σ² are also tried, with the best C
+FINER = (2.0 / 3.0, 1.5)  # after the grid search, the best σ² is multiplied by each factor and evaluated again
 
 
 def _folds(codes: Indices, seed: int, row_groups: Indices | None) -> Indices:
-    """Return the fold of each row. All rows of a group are in the same fold.
+    """Return the fold of each row. If the rows have groups, all rows of a group are in the same fold.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class CrossValidation:
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask over the rows of the given folds, True if misclassified, and whether the solver converged.
+        """Return a mask of the misclassified rows in the given folds, and whether the solver converged.
 
         The second value is True only if the solver converged for every fold and every pair of classes.
         """
@@ -110,7 +110,7 @@ class CrossValidation:
     def _misclassified(
         self, source: DistanceRows, C: float, fold: int, progress: Progress
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return a mask that is True for misclassified rows of one fold, and whether the solver always converged."""
+        """Return a mask of the misclassified rows in one fold, and whether the solver converged for every pair."""
         codes, inside = self.codes, self.folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
@@ -198,13 +198,13 @@ GLOBAL_SCALES = (1.0, 0.3**0.5, 0.1**0.5, 3.0**0.5)
 NEAR_SCALES = (1.0, 0.5**0.5, 2.0**0.5)
 NEAR_CS = (1.0, 0.3, 3.0)
 MOST_ROWS = 10_000
-"""Default limit to the number of rows that `tune` uses."""
+"""Default for the largest number of rows that `tune` uses."""
 
 _MOST_HELD_OUT = 10_000
 
 
 def _spent(done: float) -> float:
-    """Convert the fraction of evaluated grid points to the fraction of the search's duration that has passed.
+    """Return the fraction of the search's duration that has passed, given the fraction of grid points evaluated so far.
 
     The two fractions differ because the largest widths are evaluated last. With two classes, these widths take up to
     three times as long as the other widths.
@@ -213,12 +213,12 @@ def _spent(done: float) -> float:
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """True if at least a fifth of the rows were not used for learning, which suffices to evaluate widths on them."""
+    """True if enough rows to evaluate the widths on, at least a fifth, were not used for learning."""
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
 def few_rows(n_rows: int) -> bool:
-    """True if a single fold has too few rows to compare widths on, so that two folds are held out, one at a time."""
+    """True if one fold has too few rows for comparing widths. Two folds are then held out, one at a time."""
     return n_rows < N_FOLDS * _EVALUATED
 
 
@@ -253,8 +253,8 @@ def tune(
     progress : Progress
         Receives progress reports; raises `Cancelled` to stop the search.
     learned_on : ndarray of int, optional
-        Indices of the rows that the widths were learned on. They are not held out, because the widths fit these rows
-        better than other rows.
+        Indices of the rows that the widths were learned on. They are not held out, because an SVM with these widths
+        misclassifies fewer of them than of other rows.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(data.codes, most_rows, parameters.seed)
@@ -294,8 +294,8 @@ _BEST = 3  # largest number of best points that are evaluated further
 _EVALUATED = 200  # if a fold has fewer rows than this, widths are compared on two held-out folds instead of one
 _MOST_EVALUATED = 5000
 _BLOCK = 500
-# Limit to the number of SMO steps for one two-class problem, divided by the number of training rows. If a problem of a
-# candidate reaches this limit, its `converged` is False.
+# Largest number of SMO steps for one two-class problem, divided by the number of training rows. If the solver reaches
+# it, `converged` of the candidate is False.
 _STEPS_PER_ROW = 100
 
 
@@ -307,12 +307,13 @@ def choose_widths(
     If at least a fifth of all rows are outside the sample, up to 5 000 of the rows outside are held out. Learned and
     median widths are then fitted to the sample and evaluated on the held-out rows.
 
-    Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer than 200 rows. Learned and
-    median widths are fitted to the remaining rows and evaluated on the held-out fifth. The widths with fewer errors on
-    all held-out rows together, or the learned widths in a tie, are then fitted again to the entire sample.
+    Otherwise a fifth of the sample is held out, or two fifths, one at a time, if a fifth has fewer than 200 rows.
+    Learned and median widths are fitted to the remaining rows and evaluated on the held-out fifth. The widths with
+    fewer errors on all held-out rows together, or the learned widths in a tie, are then fitted again to the entire
+    sample.
 
     In each fit, cross-validation on the fitted rows selects C and the scale of the median widths. If the rows have
-    groups, the comparison always holds out whole groups of the sample.
+    groups, held-out rows always belong to the sample, and all rows of a group are held out together.
 
     Parameters
     ----------
@@ -321,7 +322,7 @@ def choose_widths(
     sample : WidthsSample
         Rows that the widths are learned on.
     parameters : SvmParameters
-        If a fifth of the sample is held out, learning on the other rows does not start from the attribute `near`.
+        While a fifth of the sample is held out, learning on the other rows does not start from the widths in `near`.
     progress : Progress
         Receives each `WidthsStep` of learning on the entire sample, and finally a `ChosenBy`.
     """
@@ -375,9 +376,9 @@ class _Comparison:
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
-            # Learning takes this fraction of the time for a fold, and the comparison with median widths takes the rest.
+            # The estimated fraction of the time for a fold that learning takes; comparing the widths takes the rest.
             learning = 1.0 / (1.5 + 100 * more_pairs / n)
-            # The folds take this fraction of the total time, and the fit to the entire sample takes the rest.
+            # The estimated fraction of the total time that the folds take; the fit to the entire sample takes the rest.
             held_out_time = 0.9 if n_held_out == 2 else 0.75
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
@@ -426,8 +427,9 @@ class _Comparison:
         """Find the candidate with the fewest errors in cross-validation.
 
         Return the scaled widths, the candidate, and a mask of the rows that it misclassifies. If `learned` is None, the
-        candidates have median widths. The best candidates on the first folds are evaluated on more folds. This ends as
-        soon as one candidate is clearly better than the others, or all candidates are clearly worse than `baseline`.
+        candidates have median widths. Only the best candidates on the first folds are evaluated on more folds. The
+        search ends as soon as one candidate is clearly better than the others, or all candidates are clearly worse than
+        `baseline`.
 
         Parameters
         ----------
@@ -450,7 +452,7 @@ class _Comparison:
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
         seen = [int(np.count_nonzero((folds >= 0) & (folds <= fold))) for fold in range(N_FOLDS)]
-        # For each fold, the largest number of candidates that are evaluated on it.
+        # The largest number of candidates that are evaluated on each fold.
         evaluated = [_BEST if n >= _FEW else len(points) for n in (0, *seen[:-1])]
         for fold in range(N_FOLDS):
             now = (folds >= 0) & (folds <= fold)
@@ -469,8 +471,8 @@ class _Comparison:
                 worse = baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 if worse or len(left) == 1:
                     break
-                # If the search for the best learned widths stopped after this fold, `baseline` has no results for the
-                # following folds. It is therefore not used for them.
+                # The search for the best learned widths may have stopped after this fold. Then `baseline` has no
+                # results for the following folds, so it is not used for them.
                 baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
@@ -502,15 +504,15 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a `Progress` that forwards fractions, multiplied by `end`, to `progress`, but does not forward steps.
+    """Return a `Progress` that forwards each fraction, multiplied by `end`, to `progress`, but not the payload.
 
-    It is used if the learned widths are needed only for the comparison with median widths.
+    The payloads are steps of learning. They are left out if the widths are needed only for a comparison.
     """
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
-    """Return the number of rows that are True in a mask or, with weights, the exactly rounded sum of their weights."""
+    """Return the number of True entries in a mask or, with weights, the exactly rounded sum of their weights."""
     return int(np.count_nonzero(counts)) if weights is None else math.fsum(weights[counts])
 
 
@@ -548,7 +550,8 @@ def fit_svm(
         Positive weights of the rows. In the final training, C is multiplied for each row by its weight. If widths or C
         are selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
     row_groups : ndarray of int, shape (n,), optional
-        Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
+        Group of each row, such as the patient. When rows are split to select widths and C, the rows of a group stay
+        together.
     start : TrainedSvm, optional
         SVM trained on a similar representation of the same rows; the solver starts from its coefficients.
     progress : Progress
@@ -556,7 +559,7 @@ def fit_svm(
     client : distributed.Client, optional
         Client of a Dask cluster, whose workers train the pairs of classes at the selected widths and C in parallel.
     log : StepLog, optional
-        Log of an earlier run of the same training that was cancelled. Its finished steps are not repeated.
+        Log of the same training if it was cancelled earlier. Its finished steps are not repeated.
 
     Raises
     ------
@@ -588,16 +591,16 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Duration of learning widths for two classes, relative to training once on the same n rows; both grow with n².
+"""Duration of learning widths for two classes, divided by that of training once on the same n rows; both grow with n².
 The measured ratio was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # duration of the final training, relative to training on the same rows in `tune`; measured on MNIST
+_TRAINING = 0.4  # duration of the final training, divided by that of training in `tune`; measured on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
-    """Return the progress at which learning the widths ends, and the progress at which the final training starts.
+    """Return the estimated progress at the end of learning the widths and at the start of the final training.
 
-    The first is a fraction of the progress of selecting widths and C, the second a fraction of the total progress.
-    Between these two events, `tune` selects the scale of the widths and C.
+    The first value is a fraction of the time for selecting widths and C, the second a fraction of the total time. After
+    learning and before the final training, `tune` selects the scale of the widths and C.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
@@ -615,8 +618,8 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
 def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameters) -> int:
     """Return the approximate peak memory, in bytes, of `tune` and of the final training, in addition to the input.
 
-    Learning the widths is not included. `tune` copies up to `retune_rows` rows and trains on four fifths of them. The
-    estimate assumes that all rows are support vectors.
+    The memory for learning the widths is not included. `tune` copies up to `retune_rows` rows and trains on four fifths
+    of them. The estimate assumes that all rows are support vectors.
 
     Parameters
     ----------
@@ -648,7 +651,7 @@ def _selected_widths(
 ) -> SelectedWidths:
     """Return the widths and C for the final training.
 
-    `learned` is the fraction of this function's progress at which learning the widths ends.
+    `learned` is the fraction of the duration of this function that learning the widths takes.
     """
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
@@ -688,7 +691,7 @@ def adjusted(
     *,
     learned_on: Indices | None = None,
 ) -> SelectedWidths:
-    """Return `selected` with all widths multiplied by one scale and, unless C is given, C multiplied by one factor.
+    """Return a copy of `selected` with all widths multiplied by one scale and, unless C is given, C by one factor.
 
     `tune` selects the scale and the factor on held-out rows.
     """

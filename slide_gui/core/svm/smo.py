@@ -82,7 +82,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
 
 
 def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return kernel @ change. It is computed in float64 if float32 is too coarse for the tolerance `tol`."""
+    """Return kernel @ change. It is computed in float64 if float32 is too inaccurate for the tolerance `tol`."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
         return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
@@ -94,19 +94,19 @@ def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, prog
 
 
 def single_disturbs(factors: Array, tol: float) -> bool:
-    """True if float32 is too coarse, given the tolerance `tol`, for a sum of kernel values times `factors`."""
+    """True if, at the tolerance `tol`, float32 is too inaccurate for a sum of kernel values times `factors`."""
     return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
 
 
 def single_error(beta: Array) -> float:
-    """Return the approximate error of the SVM outputs if the kernel values have the float32 rounding error 1e-7."""
+    """Return the approximate error of the SVM outputs due to the float32 rounding error of kernel values, 1e-7."""
     return float(1.5e-7 * np.linalg.norm(beta))
 
 
 def pair_steps(
     kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, tol: float, max_steps: int, progress: Progress
 ) -> tuple[Array, int]:
-    """Take SMO steps, each of which changes the β of two points. Return the new β and the number of steps.
+    """Take SMO steps, each of which changes the coefficients β of two points. Return the new β and the number of steps.
 
     The residuals are stored in two arrays. In `up`, they are replaced by −inf for points whose β cannot increase. In
     `down`, they are replaced by +inf for points whose β cannot decrease. All NumPy calls work in place on arrays with
@@ -136,7 +136,7 @@ def pair_steps(
                 rates.clear()
             rates[i] = rate = half + half[i]
             subtract(rate, row, out=rate)
-            rate[i] = 1.0  # because of rounding, the curvature for j = i may be 0 or negative
+            rate[i] = 1.0  # because of rounding errors, the computed curvature for j = i may be 0 or negative
             np.reciprocal(sqrt(rate, out=rate), out=rate)
         rate = rates[i]
         subtract(highest, down, out=gain)
@@ -176,7 +176,7 @@ _NEARER = 0.25  # after the active-set method has failed, the gap must shrink by
 _LEAST_STEPS = 100
 # The active-set method takes as long as this factor × n² SMO steps, for n points with β strictly inside its bounds.
 _STEPS_PER_SYSTEM = 0.008
-_MOST_STALLED_SETS = 20  # The solver stops after this many consecutive rounds that do not reduce the duality gap.
+_MOST_STALLED_SETS = 20  # the solver stops after this number of consecutive rounds without a smaller optimality gap
 _MOST_SYSTEMS = 30
 # The number of points that enter or leave the active set must reach a new minimum within this number of consecutive
 # linear systems. Otherwise the active-set method fails.
@@ -204,9 +204,9 @@ def minimise(
     kernel : ndarray of shape (q, q), float32 or float64
         K̃ = K + diag(ridge), where the diagonal of K is 1.
     residual : ndarray of shape (q,)
-        Residuals r = y − K̃β for labels y at the start, including the contribution of points outside the working set.
+        Initial residuals r = y − K̃β for labels y, including the contribution of points outside the working set.
     beta : ndarray of shape (q,)
-        Coefficients at the start; this array is not changed.
+        Initial coefficients; this array is not changed.
     box : Box
         Bounds of β. Its ridge is the diagonal of `kernel` minus 1.
     tol : float
@@ -221,9 +221,9 @@ def minimise(
     Returns
     -------
     beta : ndarray of shape (q,)
-        Coefficients at the end.
+        Final coefficients.
     residual : ndarray of shape (q,)
-        Residuals at the end.
+        Final residuals.
     steps : int
         Number of SMO steps plus number of linear systems that were solved.
     """
@@ -242,7 +242,7 @@ def minimise(
             near = _NEARER * gap
             if solution is not None:
                 (beta, residual), near = solution, -np.inf
-                continue  # check the gap again: because of rounding, it may still exceed the tolerance
+                continue  # check the gap again: because of rounding errors, it may still exceed the tolerance
         most = min(_LEAST_STEPS + patience, max_steps - steps)
         moved, moves = pair_steps(kernel, residual, beta, box, 0.8 * tol, most, progress)
         steps, waited = steps + moves, waited + moves
@@ -259,7 +259,7 @@ def minimise(
 def _active_sets(
     kernel: Values, residual: Array, beta: Array, box: Box, tol: float, max_systems: int, progress: Progress
 ) -> tuple[tuple[Array, Array] | None, int]:
-    """Minimise by an active-set method: solve linear systems for the β that are strictly inside their bounds.
+    """Minimise by an active-set method: solve linear systems for the coefficients strictly inside their bounds.
 
     Return β and its residuals as a pair, or None if the method does not converge. Also return the number of linear
     systems that were solved.

@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 _SMALL = 1024  # training on at most this many rows uses float64
 _BLOCK_ROWS = 128
-_LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 kernel values change the margins noticeably
+_LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 support vectors change the margins noticeably
 
 
 class StepLog:
-    """Results of the slow steps of training an SVM, in order, so that cancelled training can resume.
+    """Results of the slow steps of SVM training, in order, from which cancelled training can resume.
 
     Training on the same rows with the same parameters always takes the same steps. If cancelled training is repeated
     with the same log, the results of the finished steps are read from the log. Only the remaining steps are computed.
@@ -60,7 +60,7 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Go back to the start, so that the next call of `step` returns the result of the first logged step.
+        """Go back to the beginning of the log. The next call of `step` then returns the result of the first step.
 
         Return the time that all logged steps took, in seconds.
         """
@@ -77,9 +77,9 @@ class StepLog:
         compute : callable
             Returns the result of the step.
         state : dict, optional
-            Values that the step changes and the next step uses, such as start values of a solver. The log stores these
-            values only for its last step, and restores them when it returns the result of this step. Steps that share
-            a dictionary must therefore be consecutive.
+            Values that the step changes and the following step uses, such as the values from which a solver starts. The
+            log stores these values only for its last step, and restores them when it returns the result of this step.
+            Steps that share a dictionary must therefore be consecutive.
         """
         number, state = self._next, {} if state is None else state
         if number == len(self.results):
@@ -135,13 +135,13 @@ class TrainingSet:
 
 
 def rows_of(values: Any, rows: NDArray[Any]) -> Any:
-    """Return the values of the given rows, or None if `values` is None."""
+    """Return the elements of `values` for the given rows, or None if `values` is None."""
     return None if values is None else values[rows]
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Progress after the solver has optimised one working set. `pair` is the number of the pair of classes, from 0."""
+    """Progress report after the solver has optimised one working set. `pair` is the index of the pair of classes."""
 
     pair: int
     n_pairs: int
@@ -187,7 +187,7 @@ class PairProblems:
         Parameters
         ----------
         numbers : sequence of int
-            Numbers of the problems to solve: indices into `pairs`.
+            Indices of the problems to solve, as in `pairs`.
         """
         p, pairs, codes = self.parameters, self.pairs, self.data.codes
         steady = MonotonicProgress(progress)
@@ -221,7 +221,7 @@ class PairProblems:
 
 
 def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
-    """Return a `Progress` that converts each `SolverStep` of a pair of classes to a `TrainingStep`."""
+    """Return a `Progress` that forwards each `SolverStep` of a pair of classes as a `TrainingStep`."""
 
     def report(fraction: float, step: object) -> None:
         progress.report(fraction, TrainingStep(pair, n_pairs, step) if isinstance(step, SolverStep) else step)
@@ -232,7 +232,7 @@ def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
 def _solved_on(client: "Client", problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
     """Solve the problems of all pairs of classes on a cluster, one task per pair.
 
-    The rows are sent once for all tasks. A task uses one BLAS thread, so a worker should run one task at a time.
+    The rows are sent once for all tasks. Each task uses one BLAS thread, so workers should run one task at a time.
     """
     token = secrets.token_hex(8)
     there = sent(client, problems, f"slide-pairs-{token}")
@@ -341,11 +341,11 @@ class _Sources:
         )
 
     def _bytes(self, n: int) -> int:
-        """Return the number of bytes of n rows that are centred and scaled by the widths, without constant columns."""
+        """Return the number of bytes that n centred and scaled rows take, without constant columns."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """True if float32 is too coarse for the kernel, because rows far from the centre are close to each other."""
+        """True if float32 kernel values are too inaccurate: rows far from the centre are close to each other."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = squared_norms(self._embedding(self._Z[rows]))

@@ -56,8 +56,8 @@ class WidthsSample:
         Raises
         ------
         MemoryError
-            If learning needs more memory than `parameters.memory`, or more than is free. The message gives the needed
-            memory.
+            If learning needs more memory than `parameters.memory`, or more memory than is free. The message gives the
+            required memory.
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
@@ -76,7 +76,7 @@ class WidthsSample:
         return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> "WidthsSample":
-        """Return the sample with only the rows at the positions `some`. The median distances are not recomputed."""
+        """Return a sample with only the rows at the positions `some`. The median distances are not recomputed."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
@@ -92,7 +92,7 @@ class WidthsSample:
 
 
 class Objective:
-    """The criterion J(θ) on one sample, with its gradient.
+    """The criterion J(θ) for one sample of rows, with its gradient.
 
     θ contains log σ_t of each layer, followed by log C unless C is given.
 
@@ -113,14 +113,14 @@ class Objective:
             self.held_out = held_out_mask(sample.codes, parameters.seed, None, sample.row_groups)
             if not self.held_out.any():
                 raise ValueError(
-                    f"the criterion {self.criterion} cannot hold out whole groups, as a class would have no training "
-                    "rows; choose another criterion"
+                    f"the criterion {self.criterion} cannot hold out whole groups, because a class would have no "
+                    "training rows; choose another criterion"
                 )
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
 
     def on_part(self, size: int) -> "Objective":
-        """Return the objective on a stratified subset of about `size` rows. Held-out rows stay held out.
+        """Return the objective for a stratified subset of about `size` rows. Held-out rows remain held out.
 
         If the subset contains all rows, or if one of its classes has only held-out rows, `self` is returned.
         """
@@ -154,7 +154,7 @@ class Objective:
         try:
             evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
-            # From the same start values, the solver might also fail to converge for similar kernels.
+            # Discard the start values, because the solver might also fail to converge from them for similar kernels.
             self.starts.clear()
             return np.inf, np.zeros(len(theta)), self.n_support
         self.progress.report(0.0)
@@ -203,7 +203,7 @@ _PART_ROWS = 600  # descents begin on a subset with 1/2, 1/4, … of the rows, b
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-_FINER = 0.4  # on a subset of the rows, where steps are fast, these two limits are multiplied by this factor
+_FINER = 0.4  # for a descent on a subset of the rows, where steps are fast, both limits are multiplied by this factor
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
 _FIRST_STEP = 0.3
@@ -215,10 +215,10 @@ _TILE = 256
 
 
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
-    """Return the iteration with the smallest objective, J + prior, over all descents.
+    """Return the iteration with the smallest objective, J + prior, among all descents.
 
     The history of a descent does not contain the widths and C that the line search rejected. Rejected widths may be
-    extreme and have a smaller J; the prior is meant to prevent such solutions.
+    extreme and have a smaller J. The prior prevents such solutions.
     """
     return min(history, key=lambda step: step.objective)
 
@@ -228,8 +228,8 @@ class _Descent:
     """A minimisation of the objective by a quasi-Newton method from one starting point, with its history.
 
     The prior and the bounds of θ are centred on `origin`. The descent ends if the quadratic model predicts that the
-    next step will hardly reduce the objective, and if the last step reduced it only slightly. The limits for both
-    reductions are multiplied by `fineness`.
+    next step will hardly reduce the objective, and if the last step hardly reduced it. The limits below which a
+    reduction counts as small are multiplied by `fineness`.
     """
 
     objective: Objective
@@ -315,7 +315,7 @@ class _Descent:
         return np.clip(theta + step, low, high) - theta
 
     def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
-        """Shorten a step until it reduces the objective. Return step, new value and gradient, or None on failure."""
+        """Shorten a step until it reduces the objective. Return step, value and gradient there, or None on failure."""
         for _ in range(_MOST_HALVINGS):
             new, new_slope = self.evaluated(theta + step)
             expected = float(slope @ step)
@@ -353,8 +353,8 @@ def learn_widths(
     parameters : SvmParameters
         Criterion, C, starts and seed are used.
     near : sequence of (widths, C)
-        Solutions of similar problems, from which descents start. If there are any, at most one more descent is made,
-        from the best point of the grid.
+        Solutions of similar problems, from which descents start. If there are any, at most one descent starts from the
+        grid, at its best point.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
 
@@ -393,7 +393,7 @@ def learn_widths(
 
 
 _Start = tuple[int, Array, Array, Array | None]
-"""Start of a descent: its number, the centre of prior and bounds, the first θ, and the approximate Hessian or None."""
+"""Start of a descent: its index, the centre of prior and bounds, the initial θ, and the approximate Hessian or None."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
