@@ -1,10 +1,10 @@
-"""SLIDE, stacked linear denoisers (Xu, Weinberger and Sha), with a graphical window and a Python interface.
+"""SLIDE, stacked linear denoisers (Xu, Weinberger and Sha), as a desktop program and a Python package.
 
-``import slide_gui`` is fast, because the estimators are imported when they are first used.
+``import slide_gui`` is fast, because the estimators are imported only when they are first used.
 """
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing `typing` would double the import time
+if TYPE_CHECKING:  # importing `typing` would double the time to import `slide_gui`
     from typing import Any
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""Set and record the threads of the BLAS library that multiplies matrices.
+"""Set the number of threads of the BLAS library, which multiplies matrices, and describe this library.
 
-The library, its kernel and the number of threads determine in which order the terms of a product are added. The last
-bits of a result therefore depend on all three.
+The order in which the terms of a product are added depends on the library, on its code for the processor (the kernel)
+and on the number of threads. The last bits of a result therefore depend on all three.
 """
 
 import os
@@ -23,7 +23,7 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 _STATISTICS = Path("/proc/stat")
 
 PRODUCTS = threading.Lock()
-"""A lock for threads that multiply matrices: two products at once can be wrong in OpenBLAS < 0.3.33."""
+"""A lock to hold while multiplying matrices: OpenBLAS before 0.3.33 can compute simultaneous products wrongly."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,10 @@ class Blas:
 
     Attributes
     ----------
-    library : str
-        Name and version.
-    kernel : str
-        The library's name for the processor type that its code is optimised for; empty if unknown.
+    library : str Name and version of the library. kernel : str
+        Name of the processor type for which the code in use is optimised; empty if unknown.
     threads : int or None
-        The largest number of threads that it uses; None if unknown.
+        Largest number of threads that the library uses; None if unknown.
     """
 
     library: str
@@ -53,11 +51,11 @@ class Blas:
 def cores() -> int:
     """Return the number of physical cores that this process may run on.
 
-    If the system does not report which processors share a core, each processor counts as a core.
+    If the operating system does not report which logical processors share a core, each of them counts as a core.
     """
     try:
         processors = os.sched_getaffinity(0)
-    except AttributeError:  # macOS and Windows
+    except AttributeError:  # Python has no `sched_getaffinity` on macOS and Windows
         return os.cpu_count() or 1
     return len({_processors_of_core(processor) for processor in processors})
 
@@ -70,10 +68,10 @@ def _processors_of_core(processor: int) -> str:
 
 
 def set_threads() -> None:
-    """Let BLAS use one thread per physical core, but no more than its default.
+    """Let BLAS use one thread per physical core, but not more threads than by default.
 
-    Call this once, before any computation, in the thread that computes. Variables such as ``OPENBLAS_NUM_THREADS``
-    or ``OMP_NUM_THREADS`` take precedence.
+    Call this function once, before any computation, in the thread that will compute. If an environment variable such as
+    ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS`` is set, this function does nothing.
     """
     if _is_set_by_user():
         return
@@ -88,7 +86,7 @@ def _is_set_by_user() -> bool:
 
 @lru_cache(maxsize=1)
 def limit_threads(count: int) -> None:
-    """Limit BLAS to `count` threads in this process from now on; a repeated call costs nothing."""
+    """Limit BLAS to `count` threads in this process. Repeating the call with the same number takes no time."""
     import numpy  # noqa: F401  # loads the library
     from threadpoolctl import threadpool_limits
 
@@ -98,8 +96,9 @@ def limit_threads(count: int) -> None:
 def one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread.
 
-    During an eigendecomposition, BLAS often waits for all its threads. For 784 features, it takes 0.38 s with two
-    threads instead of 0.14 s if three processes are busy on two cores. It cannot be interrupted meanwhile.
+    During an eigendecomposition, the threads of BLAS often wait for each other. If three other processes are busy on
+    two cores, an eigendecomposition for 784 features takes 0.38 s with two threads and 0.14 s with one thread. It
+    cannot be cancelled during this time.
     """
     from threadpoolctl import threadpool_limits
 
@@ -109,11 +108,11 @@ def one_thread() -> AbstractContextManager[object]:
 
 @contextmanager
 def one_thread_if_busy() -> Iterator[None]:
-    """Let BLAS use one thread inside the context if other processes need the cores.
+    """Let BLAS use only one thread inside the context if other processes are using the cores.
 
-    The threads of a product wait for each other, so one thread that waits for a core delays all of them. On two free
-    cores, learning the widths on 900 rows takes 6.2 s with two threads and 6.8 s with one thread. If ten other
-    processes are running, it takes 350 s with two threads and 70 s with one thread.
+    The threads that compute a matrix product wait for each other, so one thread that waits for a core delays all of
+    them. On two free cores, learning the widths on 900 rows takes 6.2 s with two threads and 6.8 s with one thread. If
+    ten other processes are running, learning takes 350 s with two threads and 70 s with one thread.
     """
     with one_thread() if _is_busy(int(time.monotonic() / 30)) else nullcontext():
         yield
@@ -121,9 +120,10 @@ def one_thread_if_busy() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _is_busy(_period: int) -> bool:
-    """True if the threads of BLAS and the other running processes need more cores than exist, all the time for 50 ms.
+    """True if, throughout 50 ms, BLAS threads and the other running threads together need more cores than exist.
 
-    False if the system does not report the number of running processes, or if the user has set the number of threads.
+    False if the operating system does not report the number of running threads, or if the user has set the number of
+    BLAS threads.
     """
     threads, running = 1 if _is_set_by_user() else loaded_blas()[0].threads or 1, []
     for _ in range(5 if threads > 1 else 0):
@@ -133,7 +133,7 @@ def _is_busy(_period: int) -> bool:
 
 
 def _n_running() -> int:
-    """Return the number of threads that are running or waiting for a core, or 0 if it is unknown."""
+    """Return the number of threads on this computer that are running or waiting for a core, or 0 if it is unknown."""
     try:
         lines = _STATISTICS.read_text().splitlines()
     except OSError:
@@ -142,7 +142,7 @@ def _n_running() -> int:
 
 
 def loaded_blas() -> tuple[Blas, ...]:
-    """Return the loaded BLAS libraries, that of NumPy first.
+    """Return the loaded BLAS libraries, starting with the one that NumPy uses.
 
     A library that cannot be inspected, such as macOS's Accelerate, is described by NumPy's build information.
     """

@@ -1,4 +1,4 @@
-"""Error rates with 95 % confidence intervals, the recall of each class, and the rows that a run misclassified."""
+"""Error rates with 95 % confidence intervals, the recall of each class, and records of misclassified rows."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from slide_gui.text import count, count_range, percentage
 
 LEVEL = 0.05
-"""The probability that an interval misses the true value, and the p-value below which a difference is significant."""
+"""Probability that an interval misses the true value; also the p-value below which a difference is significant."""
 
-_LISTED = 6  # largest number of classes listed in a sentence
+_LISTED = 6  # largest number of classes that a sentence lists
 _Z = 1.959963984540054  # the normal quantile at 1 − LEVEL/2
 _DIGEST, _COUNT = 16, 8  # bytes
 _HEAD = _DIGEST + _COUNT
@@ -24,21 +24,23 @@ Errors = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ErrorRate:
-    """The error rate of one run, or the mean of several, with its 95 % confidence interval; all between 0 and 1.
+    """The error rate of one run, or the mean error rate of several runs, with its 95 % confidence interval.
 
     Attributes
     ----------
+    error : float
+        The error rate, between 0 and 1.
     low, high : float
-        Ends of the interval, between 0 and 1.
+        Limits of the confidence interval, between 0 and 1.
     n : int
-        Rows evaluated in each run.
+        Number of evaluated rows in each run.
     n_splits : int
-        Number of runs averaged.
+        Number of runs. Each run has its own split of the rows.
     spread : float
-        Standard deviation between the runs (k − 1 degrees of freedom); 0 for one run.
+        Standard deviation of the error rates of k runs (k − 1 degrees of freedom); 0 for one run.
     covers : {"rows", "rows and splits", "splits"}
-        The variation that the interval includes. "rows": Wilson's interval for one run. "rows and splits": all runs
-        share their test rows. "splits": the test rows differ between the runs, and the interval treats these as
+        Variation that the interval includes. "rows" is Wilson's interval for one run. For "rows and splits", all runs
+        have the same test rows. For "splits", the runs have different test rows, and the interval treats the runs as
         independent.
     """
 
@@ -52,7 +54,7 @@ class ErrorRate:
 
     @classmethod
     def of_run(cls, error: float, n: int) -> "ErrorRate":
-        """Return the error of one run on n rows with Wilson's interval.
+        """Return the error rate of one run on n rows, with Wilson's interval.
 
         Raises
         ------
@@ -65,7 +67,7 @@ class ErrorRate:
         0.00 % (0.00–3.70)
         """
         if n < 1:
-            raise ValueError(f"cannot compute an error rate of {n} rows; give at least one")
+            raise ValueError(f"cannot compute an error rate for {n} rows; give at least one row")
         shrink = 1.0 + _Z**2 / n
         middle = (error + _Z**2 / (2 * n)) / shrink
         half = _Z / shrink * math.sqrt(error * (1.0 - error) / n + (_Z / (2 * n)) ** 2)
@@ -73,7 +75,7 @@ class ErrorRate:
 
     @classmethod
     def of_folds(cls, rates: "Sequence[ErrorRate]") -> "ErrorRate":
-        """Return the error on the rows of all folds together, each evaluated once, with Wilson's interval.
+        """Return the error rate on the rows of all folds together, with Wilson's interval. Each row is evaluated once.
 
         Raises
         ------
@@ -90,10 +92,11 @@ class ErrorRate:
 
     @classmethod
     def of_splits(cls, rates: "Sequence[ErrorRate]") -> "ErrorRate":
-        """Return the mean error of runs whose test rows differ or are unknown.
+        """Return the mean error rate of runs that have different or unknown test rows.
 
         For k runs, the interval is Student's with k − 1 degrees of freedom. It is never narrower than Wilson's interval
-        for the rows of the smallest run. Runs that share their test rows need `statistics.splits_rate` instead.
+        for the number of rows of the smallest run. For runs with the same test rows, use `statistics.splits_rate`
+        instead.
 
         Raises
         ------
@@ -106,11 +109,11 @@ class ErrorRate:
         1.20 % (0.70–1.70)
         """
         if not rates:
-            raise ValueError("cannot average the errors of 0 runs; give at least one")
+            raise ValueError("cannot average the error rates of 0 runs; give at least one run")
         k, errors = len(rates), [rate.error for rate in rates]
         if k == 1:
             return rates[0]
-        from scipy.special import stdtrit  # imported late because scipy imports slowly
+        from scipy.special import stdtrit  # imported only here because importing SciPy is slow
 
         spread = float(stdev(errors))
         error = sum(round(rate.error * rate.n) for rate in rates) / sum(rate.n for rate in rates)
@@ -119,14 +122,14 @@ class ErrorRate:
 
     @classmethod
     def of_mean(cls, error: float, half: float, n: int, n_splits: int, spread: float, covers: str) -> "ErrorRate":
-        """Return a mean with the interval ± `half`, widened if Wilson's interval for n rows is wider."""
+        """Return a mean error rate with the interval ± `half`, extended to include Wilson's interval for n rows."""
         least = cls.of_run(error, n)
         low, high = max(0.0, min(error - half, least.low)), min(1.0, max(error + half, least.high))
         return cls(error, low, high, n, n_splits, spread, covers)
 
     @property
     def value(self) -> str:
-        """The error in per cent, without the per cent sign: ``1.20``."""
+        """The error rate in per cent, without the per cent sign: ``1.20``."""
         return percentage(100 * self.error)
 
     @property
@@ -136,7 +139,7 @@ class ErrorRate:
 
     @property
     def cell(self) -> str:
-        """Error and interval for a table whose header states per cent: ``1.20 (0.70–1.70)``."""
+        """The error rate and the interval for a table with per cent in its header: ``1.20 (0.70–1.70)``."""
         return f"{self.value} ({self.interval})"
 
     def __str__(self) -> str:
@@ -144,26 +147,24 @@ class ErrorRate:
 
 
 def describe_rows(rates: Collection[ErrorRate]) -> str:
-    """Return in words how many rows several error rates are based on, such as "60 to 90" or "at least 60"."""
+    """Describe how many rows each of several error rates is based on, such as "60 to 90" or "at least 60"."""
     numbers = [rate.n for rate in rates]
-    if any(rate.covers == "splits" for rate in rates):  # splits may have different numbers of rows
+    if any(rate.covers == "splits" for rate in rates):  # `n` is the smallest number of rows of a split
         return f"at least {count(min(numbers))}"
     return count_range(numbers)
 
 
-_UNEVEN = 1.5  # ratio of the largest class to the smallest
+_UNEVEN = 1.5  # if the largest class has more than this times the rows of the smallest, a sentence reports each recall
 
 
 @dataclass(frozen=True)
 class ClassRates:
-    """The recall of each class, and the balanced error, for classes of unequal size.
+    """The recall of each class and the balanced error, which describe a result better if the classes differ in size.
 
     Attributes
     ----------
-    counts : tuple of int
-        Evaluated rows of each class.
-    recall : dict
-        Class → fraction of its rows predicted correctly, or None if the class has no rows.
+    counts : tuple of int Number of evaluated rows of each class. recall : dict
+        Maps each class to the fraction of its rows that are predicted correctly, or to None if it has no rows.
     """
 
     counts: tuple[int, ...]
@@ -171,7 +172,7 @@ class ClassRates:
 
     @classmethod
     def of(cls, confusion: NDArray[np.int64], names: Sequence[str]) -> "ClassRates":
-        """Return the rates in a confusion matrix, whose rows are the true classes.
+        """Compute the recalls from a confusion matrix, whose rows are the true classes.
 
         Examples
         --------
@@ -185,16 +186,16 @@ class ClassRates:
 
     @property
     def balanced_error(self) -> float:
-        """Mean of the error rates of all classes with rows, equally weighted."""
+        """Mean of the error rates of all classes that have rows, each with the same weight."""
         known = [recall for recall in self.recall.values() if recall is not None]
         return 1.0 - sum(known) / len(known)
 
     @property
     def sentence(self) -> str:
-        """A sentence with the balanced error and each class's recall, or the lowest recalls if there are many classes.
+        """A sentence with the balanced error and the recall of each class; with many classes, only the lowest recalls.
 
-        If some classes have no evaluated rows, it names only these classes. It is empty if all classes have rows and
-        the largest class has at most 1.5 times the rows of the smallest one.
+        If some classes have no evaluated rows, the sentence only lists these classes. It is empty if all classes have
+        rows and the largest class has at most 1.5 times as many rows as the smallest one.
         """
         if untested := [name for name, recall in self.recall.items() if recall is None]:
             return f"No evaluated row belongs to class {', '.join(untested[:_LISTED])}."
@@ -213,39 +214,40 @@ class ClassRates:
         return {"balanced_error": self.balanced_error, "recall": self.recall}
 
 
-def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:
-    """Pack the errors of a run into bytes, with one bit for each evaluated row.
+def row_errors(test_set: str, evaluated: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:
+    """Pack a record of the rows that a run misclassified into bytes, with one bit per evaluated row.
 
     Parameters
     ----------
     test_set : str
-        Identifier of the test set whose rows the indices refer to.
-    judged, misclassified : ndarray of int
-        Indices of all evaluated rows, and of the misclassified ones among them, in ascending order.
+        Identifier of the test set to which the indices refer.
+    evaluated, misclassified : ndarray of int Indices of all evaluated rows, and of those that were misclassified, in
+    ascending order.
 
     Returns
     -------
     bytes
-        A digest of the rows (16 bytes), their number (8 bytes), and the bits, 1 for a misclassified row.
+        A digest that identifies the evaluated rows (16 bytes), their number (8 bytes), and one bit per row, which is 1
+        if the row was misclassified.
     """
     digest = blake2b(test_set.encode(), digest_size=_DIGEST)
-    digest.update(np.asarray(judged, "<i8").tobytes())
-    bits = np.packbits(np.isin(judged, misclassified, assume_unique=True))
-    return digest.digest() + len(judged).to_bytes(_COUNT, "little") + bits.tobytes()
+    digest.update(np.asarray(evaluated, "<i8").tobytes())
+    bits = np.packbits(np.isin(evaluated, misclassified, assume_unique=True))
+    return digest.digest() + len(evaluated).to_bytes(_COUNT, "little") + bits.tobytes()
 
 
 def check_row_errors(packed: bytes, n: int) -> bool:
-    """Return True if the bytes are a possible result of `row_errors` for n rows."""
+    """Return True if the bytes have the form that `row_errors` returns for n rows."""
     return len(packed) == _HEAD + -(-n // 8) and int.from_bytes(packed[_DIGEST:_HEAD], "little") == n
 
 
 def same_rows(packed: Sequence[bytes]) -> bool:
-    """Return True if the `row_errors` of several runs belong to the same rows."""
+    """Return True if the results of `row_errors` for several runs refer to the same rows."""
     return len({each[:_HEAD] for each in packed}) == 1
 
 
 def error_matrix(packed: Sequence[bytes]) -> Errors | None:
-    """Return the errors of k runs on the same n rows, or None if their rows differ.
+    """Return which of n rows each of k runs misclassified, or None if the runs have different rows.
 
     Parameters
     ----------

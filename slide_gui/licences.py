@@ -1,4 +1,7 @@
-"""The components of the program and their licences, from the installed packages or a bundle's bill of materials."""
+"""List the third-party components of the program and their licences.
+
+The list is read from the metadata of the installed packages or, in the desktop bundle, from its bill of materials.
+"""
 
 import json
 import re
@@ -28,25 +31,25 @@ def installed_version(name: str) -> str | None:
 
 
 BILL = "bill.cdx.json"
-"""The bill of materials in a bundle's resource folder `licences`."""
+"""File name of the bill of materials in the desktop bundle, in the resource folder `licences`."""
 
 TEXTS = "slide-gui:licences"
-"""The property of a component that names the folder of its licence texts, next to the bill."""
+"""Property in the bill of materials with the name of the folder that contains a component's licence texts."""
 
-_LONGEST = 60  # characters of a licence name; some distributions give the full text
+_LONGEST = 60  # characters of a licence name; some packages give the full text of the licence instead
 
 
 @dataclass(frozen=True)
 class Component:
-    """A third-party component.
+    """A third-party component of the program.
 
     Attributes
     ----------
     name, version : str
     licence : str
-        An SPDX expression if the component declares one, else a name.
+        SPDX expression if the component declares one, otherwise the name of the licence.
     texts : Path or None
-        The folder of the licence texts; None if the installed package contains them.
+        Folder that contains the licence texts; None if they are in the installed package.
     """
 
     name: str
@@ -56,10 +59,9 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """Return the components, sorted by name.
+    """Return the components of the desktop bundle or, in other installations, all direct and indirect dependencies.
 
-    In the desktop bundle, these are the components of the bundle. Otherwise, they are all direct and indirect
-    dependencies.
+    The components are sorted by name.
     """
     known = _bundled(resource("licences")) if is_bundle() else _installed("slide-gui", set())
     return tuple(sorted(known, key=lambda component: component.name.lower()))
@@ -81,14 +83,14 @@ def _installed(name: str, seen: set[str]) -> Iterator[Component]:
         seen.add(needed.lower())
         try:
             described = metadata.metadata(needed)
-        except metadata.PackageNotFoundError:  # required only on other systems
+        except metadata.PackageNotFoundError:  # the package is required only on other operating systems
             continue
         yield Component(described["Name"], described["Version"], licence_of(described))
         yield from _installed(needed, seen)
 
 
 def licence_of(package: metadata.PackageMetadata) -> str:
-    """Return the licence in a distribution's metadata: an expression, a name, or its classifiers."""
+    """Return the licence that a package declares: an SPDX expression, a name, or the names in its classifiers."""
     name: str = [*package.get_all("License-Expression", []), *package.get_all("License", []), ""][0]
     if name and len(name) <= _LONGEST:
         return name

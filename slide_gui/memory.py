@@ -1,16 +1,17 @@
-"""Measure the free memory, and refuse computations that need more than the free memory."""
+"""Measure the free memory, and refuse computations that need more memory than is free."""
 
 import os
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-_SMALL = 32 << 20  # bytes that are allocated without a check
+_SMALL = 32 << 20  # bytes; smaller computations are not checked
 
 
 def free_memory() -> int | None:
-    """Return the bytes that can be allocated without swapping; None if unknown.
+    """Return the number of bytes that can be allocated without swapping, or None if it is unknown.
 
-    On Linux this is MemAvailable, or less if a control group (a container, a service) has a lower limit.
+    On Linux, this is MemAvailable, or less if the process belongs to a control group with a lower limit. Containers
+    and services are such groups.
     """
     try:
         lines = (_PROC / "meminfo").read_text().splitlines()
@@ -26,35 +27,35 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
     Parameters
     ----------
     n_bytes : int
-        Estimated peak of the memory that the computation allocates.
+        Estimated peak memory of the computation.
     what : str
-        The computation, such as "a fit of 4 layers to 784 features".
+        Name of the computation for the error message, such as "a fit of 4 layers to 784 features".
     remedy : str
-        Advice to the user, such as "use less data". It ends the message.
+        Advice at the end of the message, such as "use less data".
 
     Raises
     ------
     MemoryError
-        If the peak exceeds the free memory. The message contains both sizes and the remedy.
+        If the peak memory exceeds the free memory. The message contains both sizes and the remedy.
     """
     if n_bytes < _SMALL:
         return
     free = free_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(
-            f"{what} needs about {n_bytes / 1e9:.3g} GB of memory, but {free / 1e9:.2g} GB are free; {remedy}"
+            f"{what} needs about {n_bytes / 1e9:.3g} GB of memory, but only {free / 1e9:.2g} GB are free; {remedy}"
         )
 
 
 def _free_in_groups() -> list[int]:
-    """Return the free bytes under the limits of this process's control groups (version 2)."""
+    """Return the free bytes in each control group of this process that has a memory limit (cgroups version 2)."""
     try:
         lines = (_PROC / "self" / "cgroup").read_text().splitlines()
     except OSError:
         return []
     left = []
     for folder in (_CGROUPS / line.removeprefix("0::/") for line in lines if line.startswith("0::/")):
-        for group in (folder, *folder.parents):  # each may have a limit
+        for group in (folder, *folder.parents):  # each parent group may also have a limit
             left += _free_in_group(group)
             if group == _CGROUPS:
                 break
@@ -62,12 +63,12 @@ def _free_in_groups() -> list[int]:
 
 
 def _free_in_group(group: Path) -> list[int]:
-    """Return a list with the free bytes of a group, or an empty list if it has no limit. Cached files count as free."""
+    """Return the free bytes of a control group, or an empty list if it has no limit. Cached files count as free."""
     try:
         most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return [max(most - used + int(stat.get("inactive_file", 0)), 0)]
-    except (OSError, ValueError):  # "max" means unlimited
+    except (OSError, ValueError):  # without a limit, memory.max contains "max"
         return []
 
 

@@ -1,4 +1,4 @@
-"""Progress of long computations. A computation can be cancelled whenever it reports its progress."""
+"""Progress reports of long computations. A computation can be cancelled whenever it reports its progress."""
 
 import threading
 import time
@@ -11,52 +11,52 @@ T = TypeVar("T")
 
 
 class Cancelled(Exception):
-    """Raised by `Progress.report` when the job was cancelled."""
+    """Raised by `Progress.report` if the job was cancelled."""
 
 
 class Progress:
-    """Receiver of the progress of a long computation.
+    """Receiver of the progress reports of a long computation.
 
-    The base class ignores reports and never cancels. The job queue of the window and the progress bar of the command
-    line override `report`.
+    This base class ignores reports and never cancels. The window's job queue and the progress bar on the command line
+    override `report`.
     """
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Report the fraction done, and stop the computation here if it was cancelled.
+        """Report the completed fraction of the work. If the job was cancelled, stop the computation here.
 
-        Long computations call this at least about every 100 ms.
+        Long computations call this method about every 100 ms or more often.
 
         Parameters
         ----------
         fraction : float
-            Fraction of the work done, 0 to 1, never decreasing.
+            Completed fraction of the work, from 0 to 1. It never decreases.
         payload : object, optional
-            A frozen partial result that replaces all earlier payloads of the same job.
+            An immutable partial result, which replaces all earlier payloads of the same job.
 
         Raises
         ------
         Cancelled
-            If the job was cancelled or superseded.
+            If the job was cancelled, or replaced by a newer job.
         """
 
     def part(self, start: float, stop: float) -> "Progress":
-        """Return a progress for a part of the work. Its fractions 0 … 1 become `start` … `stop` of this progress."""
+        """Return a `Progress` for a part of the work. Its fractions 0 … 1 are reported here as `start` … `stop`."""
         return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
 
     def each(self, items: Sequence[T], sizes: Sequence[float] | None = None) -> Iterator[tuple[T, "Progress"]]:
-        """Yield each item with its part of this progress; the parts are proportional to `sizes`, or equal."""
+        """Yield each item with a `Progress` for its part of the work. Parts are equal, or proportional to `sizes`."""
         reached = [0.0, *accumulate(sizes or [1.0] * len(items))]
         for item, (start, stop) in zip(items, pairwise(reached), strict=True):
             yield item, self.part(start / max(1.0, reached[-1]), stop / max(1.0, reached[-1]))
 
 
 class Listener(Progress):
-    """A progress that passes every report to a function.
+    """A `Progress` that passes every report to a function.
 
     Parameters
     ----------
     receive : callable
-        Takes the fraction and the payload. If it raises an exception such as `Cancelled`, the computation ends.
+        Function of the fraction and the payload. If it raises an exception such as `Cancelled`, the computation ends.
     """
 
     def __init__(self, receive: Callable[[float, object], None]) -> None:
@@ -73,17 +73,17 @@ _paused = threading.local()
 
 
 def computing_time() -> float:
-    """Return the seconds since an arbitrary start, without the time for which jobs of this thread were paused."""
+    """Return the seconds since an arbitrary time, without the periods in which jobs of this thread were paused."""
     return time.perf_counter() - getattr(_paused, "seconds", 0.0)
 
 
 def leave_out(seconds: float) -> None:
-    """Exclude a pause of this duration, which has just ended, from `computing_time`."""
+    """Exclude a pause that has just ended, and that lasted `seconds`, from the result of `computing_time`."""
     _paused.seconds = getattr(_paused, "seconds", 0.0) + seconds
 
 
 class MonotonicProgress(Progress):
-    """A progress whose fraction never decreases.
+    """A `Progress` that forwards reports so that the fraction never decreases.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class MonotonicProgress(Progress):
 
     @property
     def pulse(self) -> Progress:
-        """A progress for inner loops, whose reports can cancel the job but only repeat the largest fraction so far."""
+        """A `Progress` for inner loops. Its reports can cancel the job, but only repeat the largest fraction so far."""
         return Listener(lambda fraction, payload: self.report(0.0))
 
 
@@ -110,7 +110,7 @@ class MonotonicProgress(Progress):
 class Stage:
     """A payload that names the current stage of a job.
 
-    If known, it also contains the number of finished items and the number of all items.
+    If the stage consists of items, the payload also contains the number of finished items and the total number.
     """
 
     name: str
@@ -124,28 +124,25 @@ class Stage:
 
 
 REFRESH = 0.5
-"""Longest interval, in seconds, between two estimates of a job's remaining time while it is not paused."""
+"""Longest time, in seconds, between two estimates that a job gives of its remaining time, unless it is paused."""
 
 
 @dataclass
 class TimeLeft:
-    """Estimator of the remaining time of a job, for the window and the command line."""
+    """Estimates the remaining time of a job, for the window and the command line."""
 
     _known: float | None = None
     _since: float = 0.0
 
     def seconds(self, spent: float, fraction: float, known: float | None) -> float | None:
-        """Return the seconds left; None while unknown.
+        """Return the remaining seconds, or None if they cannot be estimated yet.
 
         Parameters
         ----------
-        spent : float
-            Seconds since the start.
-        fraction : float
-            Fraction done.
-        known : float or None
-            The job's own estimate, or None to extrapolate from the fraction done. As time passes after an estimate, the
-            result falls by at most `REFRESH`.
+        spent : float Seconds since the start of the job. fraction : float Completed fraction of the job. known : float
+        or None
+            An estimate by the job itself, or None to extrapolate from the completed fraction. Until the job gives a new
+            estimate, the result decreases with time, but by at most `REFRESH` seconds.
         """
         if known != self._known:
             self._known, self._since = known, spent

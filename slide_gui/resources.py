@@ -1,4 +1,4 @@
-"""Paths of the read-only resource files, in a checkout, a wheel or a frozen bundle."""
+"""Find the program's resource files in a checkout of the sources, an installed wheel or the desktop bundle."""
 
 import sys
 from functools import cache
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def is_bundle() -> bool:
-    """Return True in the desktop bundle, a frozen program without pip and Dask."""
+    """Return True if the program runs from the desktop bundle, which does not contain pip and Dask."""
     return hasattr(sys, "_MEIPASS")
 
 
 def how_to_get(extra: str) -> str:
-    """Return how to install an optional extra of the package."""
-    command = f"run pip install '.[{extra}]' in the folder of its sources"
+    """Return instructions for installing an optional extra of the package."""
+    command = f"run pip install '.[{extra}]' in the source folder of slide-gui"
     return f"the desktop bundle does not contain it; install the Python package: {command}" if is_bundle() else command
 
 
@@ -23,7 +23,7 @@ def resource(name: str) -> Path:
     Raises
     ------
     FileNotFoundError
-        If the installation does not contain it.
+        If this installation does not contain the file or folder.
     """
     package = Path(__file__).resolve().parent
     bundle = getattr(sys, "_MEIPASS", None)
@@ -38,7 +38,7 @@ def resource(name: str) -> Path:
 
 @cache
 def toml_resource(name: str) -> Any:
-    """Return the content of a TOML file under ``resources/``, with tuples instead of lists."""
+    """Return the content of a TOML file under ``resources/``. Lists are converted to tuples."""
     import tomllib
 
     with resource(name).open("rb") as stream:

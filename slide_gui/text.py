@@ -1,6 +1,7 @@
-"""Format numbers, durations, pixels, layers and data sets for the screen, figures and the terminal.
+"""Format numbers, durations and the names of pixels, layers and data sets for the screen, figures and the terminal.
 
-Numbers have a minus sign (U+2212) and thin spaces between thousands. A dash replaces NaN and missing numbers.
+Numbers are written with a minus sign (U+2212) and with thin spaces as thousands separators. A dash replaces NaN and
+missing numbers.
 """
 
 import hashlib
@@ -14,13 +15,13 @@ from typing import Any
 
 THIN = "\u202f"
 NONE = "–"
-"""Text shown for a missing number."""
+"""A dash, which is shown for a missing number."""
 
-_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # durations in seconds from which a rough time has this unit
+_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # from these numbers of seconds, rough durations have this unit
 _LONGEST_NAME = 100  # characters
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # first characters of a formula, from OWASP's list
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # characters with which a formula can start, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
-_JOINERS = "\u200c\u200d"  # required by Persian, Indic scripts and emoji
+_JOINERS = "\u200c\u200d"  # invisible characters that Persian, Indic scripts and emoji need
 _TABLE_WORDS = {"an image": "a row", "image": "row", "pixel": "feature"}
 _RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]+"
 _RIGHT_TO_LEFT_WORDS = re.compile(f"{_RIGHT_TO_LEFT}(?:[ _-]{_RIGHT_TO_LEFT})*")
@@ -41,7 +42,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def significant(value: float, digits: int = 4, unlike: float = 0.0) -> str:
-    """Return a number rounded to a number of significant digits, or to more if it would be rounded to `unlike`.
+    """Return a number rounded to `digits` significant digits, or to more if it would otherwise be rounded to `unlike`.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def significant(value: float, digits: int = 4, unlike: float = 0.0) -> str:
 
 
 def mean_square(value: float) -> str:
-    """Return a mean squared difference with four decimals, or outside 0.001 … 1000 with two significant digits.
+    """Return a mean squared difference with four decimals, or with two significant digits if outside 0.001 … 1000.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def mean_square(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return the shortest decimal text of a number, with at most six digits.
+    """Return a number in its shortest decimal form, with at most six significant digits.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def count(value: int) -> str:
 
 
 def plural(one: str, many: str, n: int) -> str:
-    """Return the singular for exactly one item, else the plural.
+    """Return the singular form if the number of items is 1, and the plural form otherwise.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def plural(one: str, many: str, n: int) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """Return a count with its noun.
+    """Return a number of items with a noun in the singular or plural.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def counted(value: int, noun: str) -> str:
 
 
 def count_range(values: Collection[int]) -> str:
-    """Return the smallest and the largest of several counts.
+    """Return the range of several numbers of items, from the smallest to the largest.
 
     Examples
     --------
@@ -130,9 +131,9 @@ def count_range(values: Collection[int]) -> str:
 
 
 def percentage(value: float, decimals: int = 2) -> str:
-    """Return a percentage without its unit, with up to two more decimals if it would be rounded to 0 or 100.
+    """Return a percentage without its unit, with up to two more decimals if it would otherwise be rounded to 0 or 100.
 
-    Otherwise, a few errors in many rows would look like no errors.
+    Without these decimals, a few errors in many rows would look like no errors.
 
     Examples
     --------
@@ -188,7 +189,7 @@ def duration(seconds: float | None) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return an expected duration, rounded.
+    """Return an expected duration, roughly rounded.
 
     Examples
     --------
@@ -199,7 +200,7 @@ def about(seconds: float) -> str:
 
 
 def time_left(seconds: float | None) -> str:
-    """Return the remaining time, rounded; empty while unknown.
+    """Return the remaining time, roughly rounded, or an empty string if it is unknown.
 
     Examples
     --------
@@ -218,7 +219,7 @@ def _rough(seconds: float) -> str:
 
 
 def power(base: str, exponent: int) -> str:
-    """Return a base with its exponent in superscript.
+    """Return a base with its exponent in superscript characters.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def power(base: str, exponent: int) -> str:
 
 
 def layer_name(layer: int) -> str:
-    """Return the name of a layer's output; 0 is the input.
+    """Return the name of a layer's output; layer 0 is the input.
 
     Examples
     --------
@@ -242,7 +243,7 @@ def layer_name(layer: int) -> str:
 def pixel_name(
     feature: int, image_shape: tuple[int, int] | None, names: Sequence[str] = (), *, transposed: bool = False
 ) -> str:
-    """Return the row and column of a pixel as displayed, from 0. For other features, return the name or the number.
+    """Return the row and column (from 0) where a pixel is displayed. For other features, return the name or index.
 
     Examples
     --------
@@ -258,7 +259,7 @@ def pixel_name(
 
 
 def of_table(text: str) -> str:
-    """Reword a text about images and pixels for a table, which has rows and features.
+    """Adapt a message about images and pixels to a table, in which they are called rows and features.
 
     Examples
     --------
@@ -274,9 +275,10 @@ def of_table(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text as one line, with line breaks, control and formatting characters as escape sequences.
+    r"""Return a string as one line: line breaks, control and formatting characters become escape sequences.
 
-    The result cannot control a terminal or a text layout, and is valid in XML and UTF-8. Spaces of all widths remain.
+    The result cannot change the state of a terminal or the layout of a text, and is valid in XML and UTF-8. Spaces of
+    all widths are kept.
 
     Examples
     --------
@@ -290,9 +292,9 @@ def printable(text: str) -> str:
 
 
 def isolated(text: str) -> str:
-    r"""Return a text for the window with right-to-left words in Unicode isolates.
+    r"""Return a string for the window, with Unicode isolate characters around right-to-left words.
 
-    Without them, numbers and signs after such a word would also be displayed to its left.
+    Without these characters, numbers and signs that follow such a word would be displayed to its left.
 
     Examples
     --------
@@ -303,10 +305,11 @@ def isolated(text: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    r"""Return a printable name of at most 100 characters for a name from a file.
+    r"""Make a name that was read from a file printable, and limit it to 100 characters.
 
-    A printable short name is returned with composed characters. Any other name ends in the first digits of its SHA-256,
-    so that different names remain different.
+    If the name is already short and printable, it is only converted to composed characters (Unicode NFC). Any other
+    name is escaped and shortened. It then ends in the first digits of its SHA-256 hash, so that different names remain
+    different.
 
     Examples
     --------
@@ -325,7 +328,7 @@ def clean_name(name: str) -> str:
 
 
 def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of labels, or their numbers if the data set has no names.
+    """Return the names of labels. A label without a name is returned as a number.
 
     >>> label_names((1, 0, 7), ("taller", "wider"))
     ('wider', 'taller', '7')
@@ -334,9 +337,10 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without the words with which all of them start or end.
+    """Shorten names by omitting the words with which all of them start or end.
 
-    A range between two numbers starts with its lower limit, because narrow columns show only the ends of a name.
+    In names of ranges, "above" before the lower limit is also omitted, because narrow columns show only the start and
+    the end of a name.
 
     Examples
     --------
@@ -354,7 +358,7 @@ def told_apart(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shared_length(names: Sequence[str]) -> int:
-    """Return the number of characters in the words with which all names start, including the last space."""
+    """Return the number of characters in the words with which all names start, including the space after them."""
     length = 0
     for place, letters in enumerate(zip(*names, strict=False)):
         if len(set(letters)) > 1:
@@ -364,9 +368,9 @@ def _shared_length(names: Sequence[str]) -> int:
     return length
 
 
-@lru_cache(maxsize=1024)  # the table of runs shows thousands of runs at few noise levels
+@lru_cache(maxsize=1024)  # the table of runs may show thousands of runs, which have only a few noise levels
 def level(noise: float) -> str:
-    """Return a noise level, or a probability, with two decimals, or in full if it has more.
+    """Return a noise level or a probability with two decimals, or with all decimals if there are more than two.
 
     Examples
     --------
@@ -378,7 +382,7 @@ def level(noise: float) -> str:
 
 
 def place_name(noise: float, depth: int) -> str:
-    """Return the name of a point of the error curves; depth 0 has no noise.
+    """Return the name of a point of the error curves. At depth 0, the noise level has no effect.
 
     Examples
     --------
@@ -389,7 +393,7 @@ def place_name(noise: float, depth: int) -> str:
 
 
 def dataset_title(name: str, generated: bool) -> str:
-    """Return the name of a data set, marked if it was generated.
+    """Return the name of a data set, with "(generated)" appended if the program generated the data.
 
     Examples
     --------
@@ -400,12 +404,12 @@ def dataset_title(name: str, generated: bool) -> str:
 
 
 def unmarked(name: str, generated: bool) -> str:
-    """Return the clean name of a stored data set, without the mark "(generated)" that earlier versions added."""
+    """Return a printable name of a stored data set, without the suffix "(generated)" that earlier versions added."""
     return clean_name(name.removesuffix(" (generated)") if generated else name)
 
 
 def plain(text: str) -> str:
-    """Return a text with its numbers in plain ASCII, for other programs.
+    """Return a string whose numbers have ASCII minus signs and no thin spaces, so that other programs can read them.
 
     Examples
     --------
@@ -416,7 +420,7 @@ def plain(text: str) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Return a text for a spreadsheet cell, with an apostrophe before the first character of a formula.
+    """Return a string for a spreadsheet cell. If it could be read as a formula, an apostrophe is put before it.
 
     Examples
     --------
@@ -438,13 +442,14 @@ class TextColumn:
     Attributes
     ----------
     title, tip : str
-        The header and its tooltip.
+        Header of the column, and the tooltip of the header.
     value : callable
-        Returns the sort key of a record; None and NaN are sorted last.
+        Function of a record that returns its sort key. None and NaN are sorted last.
     text : callable
-        Returns the text of a record's cell.
+        Function of a record that returns the text in its cell.
     widest : str
-        Widest number to expect; empty for a text column, which is as wide as its longest entry.
+        Widest number to expect in the column, or an empty string if it contains text. A column of text is as wide as
+        its longest entry.
     """
 
     title: str
@@ -455,5 +460,5 @@ class TextColumn:
 
     @property
     def is_number(self) -> bool:
-        """True for a column of numbers, which are right-aligned."""
+        """True if the column contains numbers, which are aligned to the right."""
         return bool(self.widest)

@@ -72,7 +72,7 @@ def test_that_a_job_larger_than_the_free_memory_is_refused(job, sentence):
     with pytest.raises(MemoryError, match=sentence) as refusal:
         job()
     assert type(refusal.value) is MemoryError
-    assert "but 0.01 GB are free; " in str(refusal.value)
+    assert "but only 0.01 GB are free; " in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
@@ -89,7 +89,7 @@ def test_that_a_fit_larger_than_the_free_memory_is_refused_before_the_rows_are_s
 @pytest.mark.usefixtures("little_memory")
 def test_that_the_refusal_of_a_file_names_it_and_the_command_line_prints_the_sentence(tmp_path, capsys):
     np.save(tmp_path / "rows.npy", _rows(30_000, 100))
-    sentence = r"rows\.npy: loading its rows needs about 0\.012 GB of memory, but 0\.01 GB are free"
+    sentence = r"rows\.npy: loading its rows needs about 0\.012 GB of memory, but only 0\.01 GB are free"
     with pytest.raises(DataError, match=sentence):
         open_data([tmp_path / "rows.npy"])
     assert main(["weights", "rectangles", "--depth", "4"]) == 1

@@ -148,7 +148,7 @@ def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch):
 
 
 def test_that_outside_a_bundle_an_extra_needs_only_pip():
-    assert resources.how_to_get("cluster") == "run pip install '.[cluster]' in the folder of its sources"
+    assert resources.how_to_get("cluster") == "run pip install '.[cluster]' in the source folder of slide-gui"
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
