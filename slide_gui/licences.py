@@ -95,10 +95,10 @@ def licence_of(package: metadata.PackageMetadata) -> str:
     if name and len(name) <= _LONGEST:
         return name
     kinds = [each.rpartition(" :: ")[2] for each in package.get_all("Classifier", []) if each.startswith("License ::")]
-    return ", ".join(kinds) or name.partition("\n")[0][:_LONGEST] or "see its files"
+    return ", ".join(kinds) or name.partition("\n")[0][:_LONGEST] or "see the package's files"
 
 
 def as_markdown() -> str:
     """Return a Markdown table of all components."""
     rows = [f"| {each.name} | {each.version} | {each.licence} |" for each in components()]
-    return "\n".join(["", "| part | version | licence |", "|---|---|---|", *rows, ""])
+    return "\n".join(["", "| component | version | licence |", "|---|---|---|", *rows, ""])

@@ -1,1 +1,1 @@
-"""The mathematics of SLIDE in NumPy, without files, threads or Qt."""
+"""The computations of SLIDE in NumPy. They do not use files, threads or Qt."""

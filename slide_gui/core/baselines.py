@@ -122,7 +122,8 @@ class Estimator:
         kind : {"classifier", "transformer"}
             Purpose of the class; a key of `ESTIMATORS`.
         seed : int
-            Value of `random_state`, if the class has this parameter and it is None or missing in `parameters`.
+            Random seed. It is used as `random_state` if the class has this parameter and `parameters` gives None or no
+            value for it.
 
         Raises
         ------

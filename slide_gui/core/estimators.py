@@ -21,7 +21,7 @@ _LAYER = re.compile(r"(?:.*?__)??h(\d+)_(?!_h\d)")
 
 
 _SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
-_DTYPES = [np.float64, np.float32]  # rows of any other data type are converted to float64
+_DTYPES = [np.float64, np.float32]  # allowed data types of rows; any other type is converted to float64
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
@@ -52,7 +52,7 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     for name, match in zip(names, matches, strict=True):
         if match is None:
             raise ValueError(
-                f"column {name!r} belongs to no layer (h0_…, h1_…); set groups to the number of columns of each group"
+                f"column {name!r} has no layer prefix (h0_, h1_, …); set groups to the number of columns of each group"
             )
     if layers != sorted(layers):
         raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…, or set groups")

@@ -163,7 +163,7 @@ def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))
-    # Deviations are divided by powers of 2, so that their squares neither underflow nor overflow. This is exact.
+    # Deviations are divided by powers of 2, which is exact, so that their squares neither underflow nor overflow.
     _, exponents = np.frexp(np.nan_to_num(np.maximum(high - mean, mean - low)))
     squares = np.ldexp(rows - mean, -exponents) ** 2
     return mean, np.ldexp(np.sqrt(np.nansum(squares, axis=0) / known), exponents)

@@ -237,7 +237,7 @@ def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
 
 
 def _inverse_lower(lower: Array) -> Array:
-    """Return the inverse of a lower triangular matrix, which is halved recursively."""
+    """Return the inverse of a lower triangular matrix, computed by recursive halving."""
     n = len(lower)
     if n <= _LEAF:
         return np.asarray(np.linalg.inv(lower), dtype=np.float64)

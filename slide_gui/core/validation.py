@@ -72,7 +72,7 @@ def check_integers(values: object, **least: int) -> dict[str, Any]:
 
 
 def number_or_nan(value: object) -> float:
-    """Return a real number as a float. Return NaN for a boolean, a number that is too large, and any other object."""
+    """Return a real number as a float. Return NaN if it is too large for a float, and for any other object."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Real)):
         return math.nan
     try:
@@ -96,7 +96,7 @@ def check_flag(name: str, value: object) -> bool:
 def check_dtype(value: Any) -> str:
     """Return the name of a data type. Raise ValueError if the type is not float32 or float64."""
     name = value
-    if not isinstance(value, str) and value is not None:  # NumPy interprets None as float64
+    if not isinstance(value, str) and value is not None:  # None is refused, because NumPy would interpret it as float64
         with suppress(TypeError):
             name = np.dtype(value).name
     if not isinstance(name, str) or name not in _DTYPES:
@@ -112,7 +112,7 @@ def check_noise(noise: float) -> float:
 
 def check_ridge(ridge: float) -> float:
     """Return the ridge as a float, or raise ValueError if it is negative or not finite."""
-    return check_number("ridge", ridge, least=0.0, needed="a finite number, 0 or above")
+    return check_number("ridge", ridge, least=0.0, needed="a finite number, 0 or more")
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:

@@ -339,7 +339,7 @@ def test_that_layers_are_counted_by_the_names_of_their_columns(names, sizes):
     ("names", "words"),
     [
         (["h0_a", "h1_a", "h0_b", "h1_b"], "are not ordered by layer"),
-        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' belongs to no layer"),
+        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' has no layer prefix"),
     ],
 )
 def test_that_columns_of_unknown_layers_are_refused_unless_groups_are_given(names, words):

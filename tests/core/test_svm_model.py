@@ -106,7 +106,7 @@ def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_other
 def test_that_one_class_a_class_of_one_row_a_subset_of_one_row_and_too_little_memory_are_refused():
     with pytest.raises(ValueError, match="all rows belong to one class"):
         fit_svm(Z, np.zeros(120, dtype=int), SvmParameters(SIZES))
-    with pytest.raises(ValueError, match=r"a class has 1 of the 5 training rows.*; use another split"):
+    with pytest.raises(ValueError, match=r"a class has only 1 of the 5 training rows.*; use another split"):
         median_width_search(TrainingSet(Z[:5], np.array([0, 0, 1, 0, 0]), SIZES), SvmParameters(SIZES))
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))

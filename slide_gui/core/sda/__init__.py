@@ -1,1 +1,1 @@
-"""Stacked denoising autoencoders, which the paper compares SLIDE with."""
+"""Stacked denoising autoencoders, with which the paper compares SLIDE."""

@@ -291,7 +291,7 @@ class Sda:
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` autoencoders. Pre-training only this number of layers gives the same result."""
+        """Return the lowest `depth` autoencoders. Pre-training only these layers would give the same result."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(

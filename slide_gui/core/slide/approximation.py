@@ -54,7 +54,7 @@ class ApproximateLayer:
 
 
 class Approximation:
-    """Approximate stacks of one data set at any noise level, ridge and depth.
+    """Computes approximate stacks for one data set at any noise level, ridge and depth.
 
     Parameters
     ----------

@@ -112,12 +112,12 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             processed on the workers of the active `distributed` client, or in the calling thread without a client. If
             BLAS uses one thread, the same blocks give bit-identical results in both cases.
         y : ignored
-            SLIDE uses no labels.
+            SLIDE does not use labels.
         sample_weight : array_like of shape (n,), optional
-            Weights of the rows, 0 or more and not all 0. A layer minimises the weighted error, so an integer weight
-            has the same effect as repeating the row. The ridge is not multiplied by the weights, so weights far below 1
-            have the same effect as a larger ridge. Weighted sums are computed in float64. `Blocks` and Dask arrays
-            accept no weights.
+            Weights of the rows, 0 or more and not all 0. A layer minimises the weighted error, so an integer weight has
+            the same effect as repeating the row. The ridge is not multiplied by the weights, so weights far below 1
+            have the same effect as a larger ridge. Weighted sums are computed in float64. Weights cannot be used with
+            `Blocks` or Dask arrays.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the fit.
 

@@ -153,7 +153,7 @@ def fit_stack(
         accepted; they are read at most once per layer.
     parameters : StackParameters
     scatter : InputScatter, optional
-        Result of `input_scatter` for the same rows. If it is given, the fit needs no first pass over the rows.
+        Result of `input_scatter` for the same rows. If it is given, the fit omits the first pass over the rows.
     out : ndarray of shape (n, (l + 1)·d), optional
         Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
         fit computes most of the representations anyway. `Blocks` and Dask arrays do not support it.
@@ -258,7 +258,7 @@ def _entry(
 def feature_array(
     shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
 ) -> NDArray[np.floating]:
-    """Return an array for the representations [h⁰ | h¹ | … | hˡ] of rows of shape (n, d): `out`, or a new array.
+    """Return an array to fill with the representations [h⁰ | h¹ | … | hˡ] of rows: `out` if given, or a new array.
 
     Raises
     ------

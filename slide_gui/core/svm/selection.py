@@ -49,7 +49,7 @@ def _folds(codes: Indices, seed: int, row_groups: Indices | None) -> Indices:
     """
     counts = np.bincount(codes)
     if counts.min() < 2:
-        problem = f"a class has {counts.min()} of the {len(codes)} training rows, but cross-validation needs at least 2"
+        problem = f"a class has only {counts.min()} of the {len(codes)} training rows, but cross-validation needs two"
         raise ValueError(f"{problem}; use another split, add rows of this class, or leave the class out")
     return stratified_folds(codes, seed) if row_groups is None else deal_folds(codes, row_groups, seed)
 
