@@ -32,7 +32,9 @@ class Blas:
 
     Attributes
     ----------
-    library : str Name and version of the library. kernel : str
+    library : str
+        Name and version of the library.
+    kernel : str
         Name of the processor type for which the code in use is optimised; empty if unknown.
     threads : int or None
         Largest number of threads that the library uses; None if unknown.

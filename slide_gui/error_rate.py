@@ -163,7 +163,9 @@ class ClassRates:
 
     Attributes
     ----------
-    counts : tuple of int Number of evaluated rows of each class. recall : dict
+    counts : tuple of int
+        Number of evaluated rows of each class.
+    recall : dict
         Maps each class to the fraction of its rows that are predicted correctly, or to None if it has no rows.
     """
 
@@ -221,8 +223,8 @@ def row_errors(test_set: str, evaluated: NDArray[np.int64], misclassified: NDArr
     ----------
     test_set : str
         Identifier of the test set to which the indices refer.
-    evaluated, misclassified : ndarray of int Indices of all evaluated rows, and of those that were misclassified, in
-    ascending order.
+    evaluated, misclassified : ndarray of int
+        Indices of all evaluated rows, and of those that were misclassified, in ascending order.
 
     Returns
     -------

@@ -63,7 +63,7 @@ def _free_in_groups() -> list[int]:
 
 
 def _free_in_group(group: Path) -> list[int]:
-    """Return the free bytes of a control group, or an empty list if it has no limit. Cached files count as free."""
+    """Return [free bytes] of a control group, or [] if it has no limit. Cached files count as free memory."""
     try:
         most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())

@@ -139,8 +139,11 @@ class TimeLeft:
 
         Parameters
         ----------
-        spent : float Seconds since the start of the job. fraction : float Completed fraction of the job. known : float
-        or None
+        spent : float
+            Seconds since the start of the job.
+        fraction : float
+            Completed fraction of the job.
+        known : float or None
             An estimate by the job itself, or None to extrapolate from the completed fraction. Until the job gives a new
             estimate, the result decreases with time, but by at most `REFRESH` seconds.
         """

@@ -17,7 +17,7 @@ THIN = "\u202f"
 NONE = "–"
 """A dash, which is shown for a missing number."""
 
-_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # from these numbers of seconds, rough durations have this unit
+_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # rough durations of at least this number of seconds have this unit
 _LONGEST_NAME = 100  # characters
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # characters with which a formula can start, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)

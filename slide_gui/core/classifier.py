@@ -118,7 +118,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         MemoryError
             If `memory` is too small, or if the representations need more memory than is available.
         """
-        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
+        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
         rows, classes, codes = labelled_rows(fitted, X, y)
         slide = SLIDE(**{name: getattr(self, name) for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.

@@ -90,7 +90,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         """
         max_iter = check_integer("max_iter", self.max_iter, 1)
         ridge = None if self.ridge is None else check_ridge(self.ridge)
-        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
+        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
         rows, patterns = fitted._rows(X, max_iter, reset=True)
         n, d = rows.shape
         ridge = max(_SMALLEST_RIDGE, d / (5 * n) if ridge is None else ridge)

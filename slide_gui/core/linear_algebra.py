@@ -109,7 +109,7 @@ def factorised(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, P
 
 
 def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the inverse of a symmetric positive definite matrix, which is overwritten. Use its Cholesky factor.
+    """Return the inverse of a symmetric positive definite matrix, using its Cholesky factor. Overwrite the matrix.
 
     The result is as accurate as the solution of a x = I, but takes a third of the time.
 

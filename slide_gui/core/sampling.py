@@ -1,4 +1,4 @@
-"""Seeded, stratified random subsets of rows."""
+"""Stratified random subsets and folds of rows, which are reproducible from a seed."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ N_FOLDS = 5
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
-    """Return about `size` sorted indices of randomly drawn rows, with the same class proportions as all rows.
+    """Draw about `size` random rows with the class proportions of all rows, and return their sorted indices.
 
     Each class with at least two rows has at least two rows in the subset. If there are at most `size` rows, all row
     indices are returned.

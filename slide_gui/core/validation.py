@@ -72,7 +72,7 @@ def check_integers(values: object, **least: int) -> dict[str, Any]:
 
 
 def number_or_nan(value: object) -> float:
-    """Return a real number as a float. Return NaN if it is too large for a float, and for any other object."""
+    """Return a real number as a float. Return NaN for booleans, numbers too large for a float, and other objects."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Real)):
         return math.nan
     try:

@@ -167,7 +167,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _fit(self, X: Any, sample_weight: Any, progress: Progress, *, transform: bool = False) -> Any:
         """Fit every layer. Return the representations of X if `transform` is True, and None otherwise."""
-        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
+        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
         X = fitted._rows(X, reset=True)
         parameters = StackParameters(*(getattr(self, each.name) for each in fields(StackParameters))).checked()
         out = feature_array(X.shape, parameters) if transform else None

@@ -18,7 +18,7 @@ MOST_LAYERS = 8
 """Largest number of layers of a stack. The limit applies to fits, sliders, commands and model files."""
 
 LARGEST_NOISE = 0.99
-"""Largest noise level on the sliders of the program. A fit accepts every noise level below 1."""
+"""Largest noise level on the program's sliders. A fit accepts every noise level below 1."""
 
 
 @dataclass(frozen=True)

@@ -291,7 +291,7 @@ def check_fit(n: int, d: int, parameters: StackParameters) -> None:
 
 
 def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
-    """Return the approximate peak memory in bytes of a fit to n rows of d features, without the rows themselves."""
+    """Return the approximate peak memory, in bytes, of a fit to n rows of d features. The rows are not included."""
     matrix, depth = 8 * (d + 1) ** 2, parameters.depth
     item = 8 if parameters.dtype == "float64" else 4
     corrected = 1 if parameters.noise < 0.1 else 0

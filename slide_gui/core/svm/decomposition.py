@@ -199,7 +199,7 @@ class Solution:
     beta : ndarray of shape (n,)
         Signed dual coefficients y α.
     gap : float
-        Largest violation of the optimality conditions. It is computed in float64 if float32 could be too coarse.
+        Largest violation of the optimality conditions. It is computed in float64 if float32 could be too inaccurate.
     steps : int
         Number of SMO steps.
     converged : bool

@@ -121,7 +121,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         widths had fewer errors on held-out rows; "median widths" or "given" if no widths were learned.
     candidates_ : list of Candidate
         All widths and C that were evaluated to compare learned and median widths, and their errors. `converged` of a
-        candidate is False if the solver reached its limit of steps. The list is empty without such a comparison.
+        candidate is False if the solver reached the largest allowed number of steps. The list is empty without such a
+        comparison.
     n_iter_ : int
         Number of SMO steps in the final training, summed over all pairs of classes.
     model_ : SvmModel
@@ -200,7 +201,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         ClusterError
             If the connection to the client's scheduler is lost.
         """
-        fitted = copy(self)  # `self` keeps the earlier model until the fit succeeds
+        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
         rows, classes, codes = labelled_rows(fitted, Z, y)
         rows, parameters = written_out(rows), fitted._parameters()
         sizes = remembered_layers(Z)

@@ -88,7 +88,7 @@ class SvmParameters:
     near: tuple[tuple[float, ...], float] | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return the parameters as a dictionary for JSON, without `retune_rows` if it has its default value."""
+        """Return the parameters as a dictionary for JSON. Omit `retune_rows` if it has its default value."""
         usual = self.retune_rows == SvmParameters.retune_rows
         return {name: value for name, value in vars(self).items() if name != "retune_rows" or not usual}
 
@@ -189,7 +189,7 @@ class Candidate:
     n_rows : int
         Number of evaluated rows.
     converged : bool
-        False if the solver reached its limit of steps at least once.
+        False if the solver reached the largest allowed number of steps at least once.
     """
 
     kind: str

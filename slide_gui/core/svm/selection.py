@@ -114,7 +114,7 @@ class CrossValidation:
         codes, inside = self.codes, self.folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
-        trained: list[tuple[Indices, Array, float]] = []  # for each pair of classes: support vectors, β, bias
+        trained: list[tuple[Indices, Array, float]] = []  # per pair of classes: indices of the support vectors, β, bias
         converged = True
         for pair in pairs_of(n_classes):
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
@@ -383,7 +383,7 @@ class _Comparison:
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
-                steady.report(0.0, Stage("learning widths on four fifths of the rows to test them", number, n_held_out))
+                steady.report(0.0, Stage("learning widths on four fifths of the rows for a test", number, n_held_out))
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
