@@ -194,8 +194,8 @@ def _epochs(
     """Run epochs: call `step` with the row indices of each mini-batch. Each epoch has its own random order of the rows.
 
     After each epoch, yield the number of the epoch, its mean loss, and a `Progress` with which the caller reports the
-    end of the epoch. If the loss is not finite, raise a ValueError. Its message says that `training` diverged because
-    `rate` is too large.
+    end of the epoch. If the loss is not finite, raise a ValueError. Its message contains the names `training` and
+    `rate`.
     """
     for epoch, part in progress.each(range(1, epochs + 1)):
         order, total = random.permutation(n), 0.0

@@ -81,7 +81,7 @@ class NoisePath:
     def rows(self, features: NDArray[np.intp], noise: float) -> Array:
         """Return the given rows of the weights W at a noise level.
 
-        Up to rounding errors, they equal the rows that a new fit at this noise level, with the same ridge, would give.
+        Up to rounding errors, these rows equal those of a new fit at this noise level with the same ridge.
 
         Parameters
         ----------
