@@ -53,7 +53,7 @@ def test_that_every_text_of_a_rate_is_rounded_alike_and_a_few_errors_in_many_row
 
 
 def test_that_a_rate_of_no_rows_or_of_no_runs_is_refused():
-    with pytest.raises(ValueError, match="of 0 rows"):
+    with pytest.raises(ValueError, match="for 0 rows"):
         ErrorRate.of_run(0.0, 0)
     with pytest.raises(ValueError, match="give at least one"):
         ErrorRate.of_splits([])
