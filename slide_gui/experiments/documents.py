@@ -10,14 +10,14 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 T = TypeVar("T")
 
-# Largest absolute value that an integer in a JSON document may have. SQLite stores integers in 64 bits.
+# Largest absolute value that an integer in a JSON document may have, because SQLite stores integers in 64 bits.
 _MOST = (1 << 63) - 1
 
 
 def from_document(
     kind: Callable[..., T], document: object, name: str = "", given: Mapping[str, Any] = MappingProxyType({})
 ) -> T:
-    """Create an instance of a dataclass from a JSON object of field values. Omitted fields get their defaults.
+    """Create an instance of a dataclass from a JSON object with its field values. Omitted fields get their defaults.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ def from_document(
     name : str
         Name of the value in error messages.
     given : mapping
-        Values of further fields, which the document must not contain. These values are not checked.
+        Unchecked values of fields that the document must not contain.
 
     Raises
     ------
     ValueError
         If `document` is not a JSON object, has an unknown field or lacks a required field, or if a value has the wrong
-        type. The message names the field.
+        type. The error message contains the name of the field.
     """
     name = name or kind.__name__
     if not isinstance(document, dict):
@@ -56,7 +56,7 @@ def checked_value(hint: Any, value: object, name: str) -> Any:
     Raises
     ------
     ValueError
-        If the type does not match the hint, a number is not finite, or a text contains invalid characters.
+        If the type does not match the hint, a number is not finite, or a string contains invalid characters.
     """
     return _reader(hint)(value, name)
 
@@ -98,7 +98,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        # If only one type is valid, the error message of its function is more precise than the message below.
+        # If only one type is valid, the error that its function raises is more precise than the one raised below.
         if len(readers) == 1:
             return readers[0](value, name)
         for reader in readers:
@@ -132,8 +132,8 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode("utf-8", "surrogateescape")  # File names with bytes that are not UTF-8 are valid.
-    except UnicodeEncodeError:  # The text contains one half of a surrogate pair, which is valid in JSON.
+        value.encode("utf-8", "surrogateescape")  # Escaped bytes of file names that are not UTF-8 are valid.
+    except UnicodeEncodeError:  # JSON allows one half of a surrogate pair, but UTF-8 does not.
         return False
     return True
 

@@ -15,7 +15,7 @@ _FEW_SPLITS = 10
 
 @dataclass(frozen=True)
 class CrossedMean:
-    """The mean of a matrix with one row for each of k splits and one column for each of n test rows.
+    """The mean of a matrix with a row for each of k splits and a column for each of n test rows.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class CrossedMean:
     degrees : float
         Degrees of freedom of Student's t distribution, for intervals and tests of the mean.
     spread : float
-        Standard deviation of the means of the splits, with divisor k − 1.
+        Standard deviation of the means of the k rows of the matrix, with divisor k − 1.
     """
 
     mean: float
@@ -57,16 +57,15 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     """Estimate the mean of the errors of several splits on the same test rows, by a two-way random-effects model.
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
-    Here s²_rows is the variance of the n means of test rows, and s²_splits is the variance of the k means of splits.
-    MS_E is the mean square of the interaction. Its term is subtracted, because each of the first two terms includes the
-    interaction. The degrees of freedom follow from Satterthwaite's formula.
+    Here s²_rows is the variance of the mean errors of the n test rows, s²_splits is the variance of the mean errors of
+    the k splits, and MS_E is the mean square of the interaction. The last term is subtracted, because each of the first
+    two terms already includes the interaction. The degrees of freedom follow from Satterthwaite's formula.
 
     With few splits, tests with Satterthwaite's approximation reject a true null hypothesis too often. At a significance
     level of 5 %, the simulated rates of rejection were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five
-    and 5.2 % with ten. With fewer than ten splits, the 97.5 % point of Student's t distribution is therefore at least
-    the approximation by Cochran and Cox. This approximation is a weighted mean of two 97.5 % points: with k − 1 and
-    with n − 1 degrees of freedom. The weight of the point with k − 1 degrees of freedom is the fraction of the variance
-    that is due to splits.
+    and 5.2 % with ten. With fewer than ten splits, the 97.5 % quantile of Student's t distribution is therefore raised
+    to at least the approximation by Cochran and Cox. This approximation is a weighted mean of the quantiles for k − 1
+    and for n − 1 degrees of freedom. The weight of the former is the fraction of the variance that is due to splits.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     of_rows, of_splits = values.sum(axis=0), values.sum(axis=1)
     total = float(of_splits.sum())
     rows, splits = float(of_rows.var(ddof=1)) / (k * k * n), float(of_splits.var(ddof=1)) / (k * n * n)
-    # Sums of the values 0, 1 and −1 are exact, so only the last subtraction has a rounding error.
+    # Sums of the values 0, 1 and −1 are exact, so that only the divisions and subtractions below cause rounding errors.
     interaction = np.vdot(values, values) - np.vdot(of_rows, of_rows) / k
     interaction -= np.vdot(of_splits, of_splits) / n - total**2 / (k * n)
     both = max(0.0, float(interaction)) / ((k - 1) * (n - 1) * k * n)
@@ -102,8 +101,8 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
     If all splits have the same test rows, the interval includes the variation over both rows and splits
     (`crossed_mean`). It is never narrower than Wilson's interval for these rows. If all splits misclassify exactly the
-    same rows, the result is Wilson's interval of a single split. If the test rows of the splits differ or are unknown,
-    the result is that of `ErrorRate.of_splits`. All intervals are conditional on the training set.
+    same rows, Wilson's interval of a single split is returned. If the splits have different or unknown test rows,
+    `ErrorRate.of_splits` computes the interval. All intervals are conditional on the training set.
 
     Parameters
     ----------
@@ -122,7 +121,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
     """Return the mean error of splits on the same test rows, or None if the rows differ or there is only one row.
 
-    The result is cached, because every progress report of an evaluation requests the same means.
+    The result is cached, because the same means are needed at every progress report of an evaluation.
     """
     if len({len(each) for each in errors}) > 1:
         return None
@@ -143,12 +142,12 @@ def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's test of two classifiers that are evaluated on the same rows.
+    """Result of McNemar's test of two classifiers that are evaluated on the same rows.
 
     Attributes
     ----------
     only_first, only_second : int
-        Number of rows that only the first classifier misclassifies, and that only the second misclassifies.
+        Number of rows misclassified only by the first classifier, and number misclassified only by the second.
     exact : float
         Two-sided p-value of the exact binomial test.
     """
@@ -173,11 +172,11 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values for the number of tests by Holm's method, and return them in the given order.
+    """Adjust p-values for multiple testing by Holm's method, and return them in the given order.
 
-    The i-th smallest of m p-values is multiplied by m − i + 1 and limited to 1. If the product is below the adjusted
-    value of the next smaller p-value, it is replaced by that value. If all hypotheses with adjusted values of at most α
-    are rejected, the probability of any false positive is at most α.
+    The i-th smallest of m p-values is multiplied by m − i + 1 and limited to 1. If the product is smaller than the
+    adjusted value of the next smaller p-value, it is replaced by that value. If all hypotheses with adjusted p-values
+    of at most α are rejected, the probability of any false positive is at most α.
     """
     m, largest = len(p_values), 0.0
     adjusted = [0.0] * m

@@ -1,1 +1,1 @@
-"""The evaluation of classifiers as in the paper: its protocol, runs and result tables."""
+"""Evaluate classifiers as in the paper: the protocol of the evaluation, its runs and its result tables."""

@@ -1,4 +1,4 @@
-"""The data sets of the evaluation: those in the catalogue, and their variants that the protocol defines."""
+"""The data sets of the evaluation: those in the catalogue, and variants of them that the protocol defines."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -16,12 +16,12 @@ from slide_gui.resources import toml_resource
 
 @lru_cache(maxsize=64)
 def data_entry(key: str) -> Entry:
-    """Return the description of a data set of the catalogue, or of a variant that the protocol defines.
+    """Return the description of a data set in the catalogue, or of a variant that the protocol defines.
 
     Raises
     ------
     KeyError
-        If neither the catalogue nor the protocol has this key.
+        If neither the catalogue nor the protocol contains this key.
     """
     derived = toml_resource("protocol.toml")["derived"].get(key)
     if derived is None:
@@ -43,7 +43,7 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     Parameters
     ----------
     generated : bool
-        True to generate the data even if the files of the real data are found.
+        True to generate the data even if the files with the real data are available.
 
     Raises
     ------

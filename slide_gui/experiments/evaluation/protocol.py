@@ -1,4 +1,4 @@
-"""The protocol of the evaluation, and the published errors and times. All are read from files in `resources/`."""
+"""The protocol of the evaluation, and the published errors and times. Both are read from files in `resources/`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Published:
 
 @cache
 def published(key: str) -> tuple[Published, ...]:
-    """Return all published errors on a data set of the catalogue.
+    """Return all published errors on the data set of the catalogue with this key.
 
     The errors in the paper's Table 1 come first, then those in other publications.
     """
@@ -59,9 +59,10 @@ def published(key: str) -> tuple[Published, ...]:
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
-    """Return three values of the paper's Table 2 for a data set. A value is None if the table does not contain it.
+    """Return the entries of the paper's Table 2 for a data set: seconds of SLIDE, seconds of SdA, and speed-up.
 
-    The values are the seconds that SLIDE and SdA take to generate features, and the speed-up of SLIDE.
+    The seconds are those that SLIDE and SdA (stacked denoising autoencoders) need to generate features. The speed-up is
+    that of SLIDE over SdA. A value is None if the table does not contain it.
     """
     table = toml_resource("paper.toml")["table2"]
     seconds = table["seconds"]
@@ -71,16 +72,17 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of a data set, and the paper's conclusions about its error curves over noise and depth.
+    """Return the key of a data set, and what the paper states about the error curves on this data set.
 
-    The conclusions are statements from the paper's text, because the values of the error curves are not published.
+    The paper's statements are used, because the values of its error curves over noise level and depth are not
+    published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
 
 
 EXTENTS = ("full", "quick")
-"""Names of the two versions of the evaluation: the full version, and a small version that is quick to compute."""
+"""Names of the two versions of the evaluation: the full one, and a small one that is quick to compute."""
 
 _OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
@@ -91,7 +93,7 @@ _SEEDS = 10_000
 
 
 def row_title(key: str) -> str:
-    """Return the title of a row of the tables: its title in the protocol if given, otherwise the name of its method."""
+    """Return the title of a row of the tables: the title in the protocol or, if it has none, the name of the method."""
     settings = toml_resource("protocol.toml")["rows"].get(key, {})
     return str(settings["title"]) if "title" in settings else METHODS[settings.get("method", key)].text
 
@@ -136,24 +138,25 @@ class CellPlan:
         Number of validation sets on which the candidates of a split are compared. Five validation sets are the folds of
         one complete five-fold cross-validation.
     loss, criterion : str
-        Loss of the SVM, and criterion by which its widths are learned.
+        Loss of the SVM, and criterion by which its kernel widths are learned.
     starts : int
-        Number of starting points for learning the widths.
+        Number of starting points from which the kernel widths are learned.
     widths : {"learn", "median"}
-        Choice of the kernel widths, for methods that can learn them. With "median", the widths are median distances
-        times one cross-validated factor.
+        How methods that can learn the kernel widths choose them. With "median", the widths are median distances times
+        one cross-validated factor.
     C : float or None
-        Penalty of the SVM. None means that it is selected by cross-validation.
+        Penalty parameter of the SVM. None means that it is selected by cross-validation.
     labels : int or None
-        Number of labelled rows that a candidate is trained on. None means all rows.
+        Number of labelled rows on which each candidate is trained. None means all rows.
     retune_rows : int or None
-        Number of rows on which σ and C of the selected candidate are tuned again after the grid search. None means
-        that they are not tuned again.
+        Number of rows on which the kernel width σ and the penalty C of the selected candidate are tuned once more for
+        the test. None means that they are not tuned again.
     averaged : int
-        Number of candidates with the lowest validation loss whose decision values are averaged for the test. With 0,
-        only the best candidate is tested.
+        Number of best candidates (with the lowest validation losses) whose decision values are averaged for the test.
+        With 0, only one candidate is selected and tested.
     train_rows, test_rows : int or None
-        Numbers of rows in the stratified subsamples of the training set and of the test set. None means all rows.
+        Numbers of rows in the stratified subsamples of the training set and of the test set. None means that all rows
+        are used.
     fit_rows : {"training", "split"}
         Rows on which the representation is fitted while candidates are compared: the whole training set, or the
         training set without the validation rows.
@@ -226,9 +229,10 @@ class CellPlan:
 
         All returned candidates are evaluated on the same validation set.
 
-        A candidate that has clearly more errors than the best one so far is excluded from further validation sets: the
-        difference of the two numbers of errors exceeds twice the square root of the sum of both numbers. This limit is
-        about two standard errors. The best `averaged` candidates are never excluded.
+        A candidate with clearly more errors than the best candidate so far is excluded from further validation sets.
+        This is the case if the difference between their numbers of errors exceeds twice the square root of the sum of
+        both numbers. This limit is about two standard errors of the difference. The best candidates, as many as
+        `averaged` specifies, are never excluded.
 
         Parameters
         ----------
@@ -241,7 +245,7 @@ class CellPlan:
         return self._race(points, runs)[0]
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
-        """Return the candidates to evaluate next, and the indices of the candidates that are not excluded so far."""
+        """Return the candidates to evaluate next, and the indices of the candidates that are not yet excluded."""
         n = len(points) // self.draws if self.selects else 0
         left, wrong = list(range(n)), [0] * n
         for draw in range(self.draws if n else 0):
@@ -281,12 +285,13 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=256)  # The cache has more entries than the protocol has cells.
+@lru_cache(maxsize=256)  # The cache can hold more entries than the protocol has cells.
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
     """Return one candidate run for each combination of the parameter values in `CellPlan.axes`.
 
-    The runs have no data yet. They use validation set 0 and seed 0. If several combinations give the same run, the run
-    is returned once. The result is cached, because checking the candidates again for each validation set would be slow.
+    The runs are not assigned to data yet. They use validation set 0 and seed 0. If several combinations give the same
+    run, this run is returned only once. The result is cached, because checking the candidates again for each validation
+    set would be slow.
     """
     kind, axes = cell.kind, dict(cell.axes)
     method = "median" if kind.key == REFERENCE and cell.widths == "median" else kind.key
@@ -323,7 +328,7 @@ def plan(
     Parameters
     ----------
     extent : {"full", "quick"}
-        Version of the evaluation: full or small.
+        Version of the evaluation: the full one, or a small one that is quick to compute.
     data, methods : sequence of str
         Keys of the data sets and of the methods to include. Empty means all.
     splits : int, optional
@@ -332,7 +337,7 @@ def plan(
     Raises
     ------
     ValueError
-        If the protocol has no such data set or method, or another argument is out of range.
+        If the protocol does not contain a given data set or method, or another argument is out of range.
     """
     document = toml_resource("protocol.toml")
     for kind, given in (("data", data), ("methods", methods)):

@@ -1,8 +1,8 @@
 """Store results of the evaluation in a folder of text files, so that another computer can continue the evaluation.
 
-Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`, without the
-columns that have default values. The name of the data and the error of each row are written only for runs on test rows.
-The hash of a run depends on its data, so a result is never used for other data.
+Each data set has one file with one line per run. A line is a JSON object with the columns of `StoredRun`. Columns that
+have their default values are omitted. The name of the data set and the errors of the individual rows are written only
+for runs on test rows. The hash of a run depends on its data, so a result is never used for other data.
 """
 
 import json
@@ -27,19 +27,19 @@ _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validat
 class RecordFolder:
     """A folder with the results of runs. The folder is created when the first run is added.
 
-    Runs of other results versions (`RESULTS_VERSION`) stay in the files, but are not used.
+    Runs that were computed with another results version (`RESULTS_VERSION`) stay in the files, but are not used.
 
     Attributes
     ----------
     rows : dict of str to StoredRun
-        Maps the hash of each run of this results version to the run.
+        Maps run hashes to the runs that were computed with the current results version.
     n_damaged : int
-        Number of unreadable lines, for example the incomplete last line that a killed process has written.
+        Number of unreadable lines. For example, a killed process can leave an incomplete last line.
 
     Raises
     ------
     DataError
-        If the folder contains a subfolder, or another entry that is not a file, with the suffix .jsonl.
+        If an entry of the folder with the suffix .jsonl is not a file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,7 +58,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Append a run to a data set's file, unless the folder already contains it, and flush the file to the disk."""
+        """Append a run to a data set's file, unless the folder already contains it, and write the file to disk."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # If writing fails, the error lacks the name of the file.
+        except OSError as error:  # The error of a failed write lacks the file name.
             error.filename = str(path)
             raise
         self.rows[row.hash] = row
@@ -90,7 +90,7 @@ def _line(row: StoredRun) -> dict[str, Any]:
 def _row(values: dict[str, Any]) -> StoredRun:
     """Return the run that a JSON object describes.
 
-    Its error rate is computed from the stored number of errors and the stored number of evaluated rows.
+    The error rate is computed from the stored number of errors and the stored number of evaluated rows.
     """
     values = _USUAL | values
     values["error"] = values["wrong"] / values["n_test"]

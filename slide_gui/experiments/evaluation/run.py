@@ -47,8 +47,9 @@ def remaining_cost(
 ) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
     """Estimate the duration of each run that the evaluation may still need.
 
-    The result contains one dictionary for each cell of the tables, with the key (data, method). The keys of this
-    dictionary are (data, hash) of the runs, the values their estimated seconds. Several cells can need the same run.
+    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary maps the key
+    (data, run hash) of each run that may still be needed to its estimated duration in seconds. Several cells can need
+    the same run.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def run_evaluation(
     Parameters
     ----------
     cells : sequence of CellPlan
-        Cells of the table to compute, as returned by `plan`.
+        Cells of the tables to compute, as returned by `plan`.
     load : callable
         Returns a data set, given its key and a `Progress`.
     store : RunStore
@@ -105,12 +106,12 @@ def run_evaluation(
     progress : Progress
         Receives an `EvaluationState` at every change.
     pause : threading.Event, optional
-        The evaluation pauses within 0.1 s after the event is set, until it is cleared. On a cluster, active runs
+        While the event is set, the evaluation is paused, with a delay of at most 0.1 s. On a cluster, active runs
         continue.
     cluster : Cluster, optional
-        Computes the runs in place of this process.
+        Computes the runs instead of this process.
     records : RecordFolder, optional
-        Folder of results. Its runs are used like runs in the store. Each run of the evaluation is added to the folder.
+        Folder with results. Its runs are used like runs in the store, and all runs of the evaluation are added to it.
 
     Raises
     ------
@@ -128,7 +129,7 @@ class _SplitRuns:
     def __init__(self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int) -> None:
         self.task, self.rank, self._points, self._dataset = task, rank, points, dataset
         self.kind_of_final = self.kind_of(task.plan.final(points[-1]).spec)
-        self.runs: dict[str, StoredRun] = {}  # Maps the hash of each complete candidate run to the run.
+        self.runs: dict[str, StoredRun] = {}  # Completed candidate runs by hash.
         self.waiting: set[str] = set()
         """Hashes of the requested runs that have no result yet."""
         self.selected = task.plan.select(points, {})
@@ -154,7 +155,7 @@ class _SplitRuns:
 
     @property
     def n_runs(self) -> int:
-        """Number of runs of the split, if all candidates are evaluated on all validation sets."""
+        """Maximum number of runs of the split, which are needed if no candidate is excluded early."""
         return len(self._points) * self.task.plan.selects + 1
 
     def kind_of(self, spec: RunSpec) -> RunKind:
@@ -162,7 +163,7 @@ class _SplitRuns:
         return RunKind.of(spec, RunShape.of(self._dataset))
 
     def add(self, spec: RunSpec, row: StoredRun) -> SplitAnswer | None:
-        """Add a complete run. Return the result of the split if this run is on test rows, otherwise None."""
+        """Add a completed run. Return the result of the split if this run is the one on test rows, otherwise None."""
         self.waiting.discard(row.hash)
         if self.selected is not None:
             return split_answer(self.task.split, self.selected, spec, row)
@@ -189,7 +190,7 @@ class _Evaluation:
         self._datasets: dict[str, Dataset] = {}
         self._state = empty_state(cells, ())
         self._splits: list[_SplitRuns] = []  # All splits that have no result yet.
-        self._waiting: dict[str, list[_SplitRuns]] = {}  # Maps the hash of a run to the splits that wait for the run.
+        self._waiting: dict[str, list[_SplitRuns]] = {}  # Maps the hash of a run to the splits that wait for it.
         self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
         self._finals: dict[str, RunSpec] = {}  # Maps the hash of each run on a test set to its specification.
 
@@ -218,7 +219,7 @@ class _Evaluation:
 
         Each run has a rank, and runs with a lower rank start first. If this process computes the runs, each split of
         each method on each data set has its own rank. On a cluster, all methods on one split of a data set have the
-        same rank. When all runs of a rank have started, free workers start runs of the next rank.
+        same rank. When all runs of a rank have started, idle workers start runs of the next rank.
         """
         ranks: dict[object, int] = {}
         for task in tasks(self._cells):
@@ -231,7 +232,7 @@ class _Evaluation:
             self._advance(split)
 
     def _advance(self, split: _SplitRuns) -> None:
-        """Determine the next runs of a split. Use the results of stored runs, and request the other runs."""
+        """Determine the next runs of a split. Use those runs that are stored, and request the remaining ones."""
         requests = split.requests()
         missing = [request for request in requests if request.spec.hash not in self._rows]
         stored = [request.spec for request in requests if request.spec.hash in self._rows]
@@ -244,12 +245,12 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a run to a split and to the records. If the split waits for no other run, determine its next runs."""
+        """Add a completed run to a split and the records. If it was the last one required, determine the next runs."""
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
-        # When a split is complete, the runs that were not needed are also counted as complete. Their candidates were
-        # excluded.
+        # When a split is complete, the runs of candidates that were excluded early are also counted as complete,
+        # although they were not computed.
         done = 1 if answer is None else split.n_runs - len(split.runs)
         self._state = replace(with_answer(self._state, split.task.plan, answer), done=self._state.done + done)
         if answer is not None:
@@ -261,8 +262,8 @@ class _Evaluation:
     def _update(self) -> None:
         """Update the list of active splits and report the state.
 
-        Each split without a selected candidate will still need a run on test rows. The estimate of the remaining time
-        includes these runs.
+        Each split without a selected candidate will still need a run on test rows. The loop is informed of these runs,
+        so that its estimate of the remaining time includes them.
         """
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))
@@ -271,7 +272,7 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure the duration of SLIDE's feature generation on each data set for which no run has measured it.
+        """Measure the duration of SLIDE's feature generation on each data set for which no run has recorded it.
 
         A data set is left out if the candidate that was selected in the last split has no layers.
         """
@@ -285,9 +286,9 @@ class _Evaluation:
                 self._state = with_answer(self._state, cell, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
-        """Report the overall progress and the `EvaluationState` when an active run reports its progress.
+        """Report the overall progress and the `EvaluationState` each time an active run reports its progress.
 
-        The `EvaluationState` is left out if runs are computed in this process and the active run reports only a
+        The `EvaluationState` is omitted if this process computes the runs and the active run reports only its completed
         fraction (`payload` is None).
         """
         if payload is None and not self._parallel:

@@ -2,8 +2,8 @@
 
 The window shows these results even if the user has not computed any runs. The command `make shipped` computes the
 results and writes them to the folder ``resources/shipped``. The folder contains ``results.json``, the arrays of the
-classifier, one table for the full protocol and one for the quick protocol. The errors of single test rows would need
-too much space, so they are left out.
+classifier, one table for the full protocol and one for the quick protocol. The errors of individual test rows would
+need too much space, so they are omitted.
 """
 
 import json
@@ -26,7 +26,7 @@ _FILES = ("results.json", "classifier.npz.xz")
 
 
 class ShippedRun(StoredRun):
-    """A shipped run, as a row of the table of runs. Only the run of the shipped classifier has a full result."""
+    """A shipped run, as a row of the table of runs. Only the shipped classifier's run has a complete result."""
 
     is_shipped: ClassVar[bool] = True
 
@@ -47,9 +47,9 @@ class ShippedResults:
     date, machine : str
         Date of the computation, and name of the computer that did it.
     protocol : str
-        Git commit of the evaluation's protocol.
+        Git commit of the protocol that the evaluation followed.
     runs : tuple of ShippedRun
-        All runs as rows of the table of runs, without the errors of single test rows.
+        All runs as rows of the table of runs, without the errors of individual test rows.
     classifier : RunResult or None
         Result of a classifier that was trained with the window's default parameters on the data set that the window
         opens first.
@@ -97,20 +97,20 @@ def _table_file(extent: str) -> str:
 def _cell(state: EvaluationState, cell: Cell) -> dict[str, object]:
     """Return a cell of the table as JSON-compatible values.
 
-    The mean error of the cell and its comparison with SLIDE-SVM replace the errors of single test rows.
+    The mean error of the cell and its comparison with SLIDE-SVM replace the errors of individual test rows.
     """
     answers = tuple(replace(answer, row_errors=None) for answer in cell.answers)
     return asdict(replace(cell, answers=answers, shipped_rate=cell.rate, shipped_comparison=state.comparison(cell)))
 
 
 def shipped_extent() -> str:
-    """Return "full" if the tables of the full protocol came with the program, otherwise "quick"."""
+    """Return "full" if the tables of the full protocol are shipped with the program, otherwise "quick"."""
     return "full" if (resource("shipped") / _table_file("full")).is_file() else "quick"
 
 
 @lru_cache(maxsize=1)
 def shipped_results() -> ShippedResults:
-    """Return the results that come with the program, or empty results if their files are missing or damaged."""
+    """Return the results that are shipped with the program, or empty results if their files are missing or damaged."""
     try:
         return _read()
     except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError):

@@ -33,16 +33,16 @@ from slide_gui.text import count
 
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
-    """Describe the data sets of a plan on which stored runs exist, in the order of the plan.
+    """Describe the data sets of a plan for which there are stored runs, in the order of the plan.
 
     Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected by
     the following criteria, the most important one first:
 
-    - The store contains runs of the plan on this version.
+    - The store contains runs that the plan requires on this version.
     - The stored test runs on this version use as many test rows as the plan.
     - The data are real.
-    - The version has the largest number of stored runs of the plan.
-    - The version has the newest run.
+    - The store contains the largest number of these runs.
+    - The newest stored run is on this version.
 
     The numbers of rows in the descriptions are those of the catalogue, or of the plan if it uses fewer rows.
     """
@@ -55,7 +55,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # If there is only one version, no selection is needed, so the stored runs on it are not counted.
+            # If there is only one version, no selection is needed, so that its stored runs need not be counted.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -80,7 +80,7 @@ def _fit(
 
 
 def plan_sizes(cell: CellPlan) -> tuple[int, int]:
-    """Return the number of training rows and the number of test rows that a plan uses."""
+    """Return the numbers of training rows and of test rows that a plan uses."""
     known = data_entry(cell.data)
     return min(cell.train_rows or known.n_train, known.n_train), min(cell.test_rows or known.n_test, known.n_test)
 
@@ -89,7 +89,7 @@ def plan_sizes(cell: CellPlan) -> tuple[int, int]:
 def _key(name: str) -> str:
     """Return the key of the data set with this name, or an empty string if the name is unknown.
 
-    If the name ends in "(stand-in for …)", return the key of the data set that is replaced.
+    If the name ends in "(stand-in for …)", return the key of the data set that the stand-in replaces.
     """
     return data_key(name.partition(" (stand-in for ")[2].removesuffix(")") or name)
 
@@ -116,7 +116,7 @@ def stored_evaluation(
     rows : sequence of StoredRun
         Stored runs.
     known : sequence of DataInfo, optional
-        Descriptions of data sets. They replace the descriptions that are derived from the stored runs.
+        Descriptions of data sets, which are used instead of those derived from the stored runs.
     """
     infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
     data = tuple(infos[key] for key in dict.fromkeys(cell.data for cell in cells) if key in infos)
@@ -130,7 +130,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return the description of a data set with the numbers of rows of the last result on it.
+    """Return a data set's description with the numbers of rows that the last result on this data set used.
 
     If the tables contain no result on the data set, return the description unchanged.
     """
@@ -160,7 +160,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
-    """Return a state with a result added to the cell of `target`. If the result is None, the state is unchanged."""
+    """Return a state in which a result is added to the cell of `target`. A result that is None changes nothing."""
     if answer is None:
         return state
     cells = []
@@ -173,7 +173,7 @@ def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAn
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Map hashes to stored runs. Runs of earlier versions without a number of training rows are left out."""
+    """Return runs by hash, without runs of early program versions that lack the number of training rows."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 
@@ -213,7 +213,7 @@ class DataInfo:
     key : str
         Key of the data set, as in `data_entry`.
     title : str
-        Name of the data.
+        Name of the data set.
     generated : bool
         True if generated data replace the real data.
     source : str
@@ -230,7 +230,7 @@ class DataInfo:
 
     @property
     def reduced(self) -> str:
-        """A sentence that compares the numbers of rows with those of the benchmark. Empty if they are equal."""
+        """Sentence that compares the numbers of rows with those of the benchmark. Empty if the numbers are equal."""
         ours, theirs = (self.n_train, self.n_test), (data_entry(self.key).n_train, data_entry(self.key).n_test)
         if ours == theirs:
             return ""
@@ -242,12 +242,12 @@ class DataInfo:
 
 @dataclass(frozen=True, eq=False)
 class SplitAnswer:
-    """The result of one method on one data set with one split.
+    """The result of one method on one split of one data set.
 
     Attributes
     ----------
     split : int
-        Number of the split.
+        Index of the split, starting at 0.
     spec_hash : str
         Hash of the run on test rows.
     chosen : str
@@ -257,7 +257,8 @@ class SplitAnswer:
     n_train, n_test : int
         Numbers of training and test rows.
     row_errors : bytes or None
-        The error of each test row, packed by `error_rate.row_errors`. None if the result came with the program.
+        One bit per test row, 1 if the row is misclassified, packed by `error_rate.row_errors`. None if the result was
+        shipped with the program.
     validation_error : float or None
         Validation error of the selected candidate, as in `SelectedCandidate`.
     features : float or None
@@ -287,11 +288,11 @@ class SplitProgress:
     data, method : str
         Keys of the data set and the method.
     split : int
-        Number of the split.
+        Index of the split, starting at 0.
     answered : int
         Number of candidate runs whose results are available. 0 while the selected candidate is trained for the test.
     candidates : int
-        Number of all candidate runs. 1 while the selected candidate is trained for the test.
+        Total number of candidate runs. 1 while the selected candidate is trained for the test.
     """
 
     data: str
@@ -306,17 +307,17 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, the test is McNemar's exact test. McNemar's test is also used if, for every row, the
-    difference of the errors is the same in all splits.
+    split, or one test row, the test is McNemar's exact test. McNemar's test is also used if all splits have the same
+    differences between the errors of the two methods, or if the estimated variance of the mean difference is 0.
 
     Attributes
     ----------
     p : float
         Two-sided p-value of this comparison, not corrected for other comparisons.
     adjusted : float
-        Holm's adjusted p-value over all comparisons of the table.
+        P-value adjusted by Holm's method for the number of comparisons in the tables.
     difference : float
-        Mean error of this method minus the mean error of SLIDE-SVM, over the compared splits.
+        Mean error of this method minus mean error of SLIDE-SVM, both averaged over the compared splits.
     low, high : float or None
         Lower and upper limit of the 95 % confidence interval of the difference. None with McNemar's test.
     n_splits : int
@@ -359,9 +360,9 @@ class Cell:
     answers : tuple of SplitAnswer
         Available results, sorted by split.
     shipped_rate : ErrorRate or None
-        Mean error if the results came with the program, otherwise None.
+        Mean error if the results were shipped with the program, otherwise None.
     shipped_comparison : Comparison or None
-        Comparison with SLIDE-SVM if the results of both methods came with the program, otherwise None.
+        Comparison with SLIDE-SVM if the results of both methods were shipped with the program, otherwise None.
     """
 
     data: str
@@ -391,7 +392,7 @@ class Cell:
 
     @property
     def features(self) -> float | None:
-        """Median seconds of feature generation over the runs whose whole feature generation was timed, if any."""
+        """Median duration of feature generation in seconds, over the runs that timed it. None if there are none."""
         known = [answer.features for answer in self.answers if answer.features is not None]
         return float(median(known)) if known else None
 
@@ -417,13 +418,13 @@ class EvaluationState:
     data : tuple of DataInfo
         Data sets in the order of the protocol.
     cells : tuple of Cell
-        Cells of the table, sorted by data set, then by method.
+        Cells of the tables, sorted by data set, then by method.
     active : tuple of SplitProgress
         Progress of the splits that are being computed: one split, or several on a cluster.
     live : RunProgress or None
         Progress of the active run. None if no run is active, or if a cluster computes the runs.
     done, total : int
-        Number of completed runs, and number of all runs of the evaluation.
+        Number of completed runs, and total number of runs of the evaluation.
     seconds_left : float or None
         Estimated remaining seconds. None until the first runs of the evaluation have been looked up in the store.
     """
@@ -446,9 +447,9 @@ class EvaluationState:
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
-        """Comparisons of methods with SLIDE-SVM. The key of a comparison consists of the keys of data set and method.
+        """Comparisons of the other methods with SLIDE-SVM. Each key is a pair of the keys of data set and method.
 
-        A method is included on a data set if at least one split has results of both the method and SLIDE-SVM.
+        A pair is included if, for at least one split, both the method and SLIDE-SVM have results on the data set.
         """
         tests = {}
         for cell in self.cells:
@@ -464,7 +465,7 @@ class EvaluationState:
     def comparison(self, cell: Cell) -> Comparison | None:
         """Return the comparison of a cell with the cell of SLIDE-SVM on the same data set.
 
-        Return None for the cell of SLIDE-SVM itself, or if no split has results of both methods.
+        Return None for the cell of SLIDE-SVM itself, or if there is no split with results of both methods.
         """
         return self.comparisons.get((cell.data, cell.method))
 
@@ -472,13 +473,13 @@ class EvaluationState:
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
     """Compare a method with a reference method on the splits for which both have results on the same test rows.
 
-    Splits whose test rows differ from those of the first compared split are left out.
+    Splits with other test rows than the first compared split are left out.
 
     Returns
     -------
     Comparison or None
-        The comparison. Its p-value is not yet adjusted for the number of comparisons. None if there is no split for
-        which the error of each test row is known for both methods.
+        The comparison, whose p-value is not yet adjusted for the number of comparisons. None if there is no split for
+        which the errors of individual test rows are known for both methods.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
     both = [(answer.row_errors, theirs.get(answer.split)) for answer in answers]
@@ -500,7 +501,8 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     mean = int(differences.sum()) / differences.size
     identical = bool((differences == differences[0]).all())
     crossed = None if identical or differences.shape[1] < 2 else crossed_mean(differences)
-    # With few rows, all rows can have the same sum of errors, and so can all splits. The estimated variance is then 0.
+    # With few rows, the sums of the differences can be the same for all rows and for all splits. The estimated variance
+    # is then 0.
     if crossed is None or crossed.variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
@@ -514,7 +516,7 @@ INCLUDED = (
     "reported time is the median elapsed time of the runs on test rows, which is longer if several workers share the "
     "computer. No time is given if the selected candidate has no layers."
 )
-"""Explanation of the reported times of feature generation."""
+"""Explanation of what the reported times of feature generation include."""
 
 
 @dataclass(frozen=True)
@@ -524,11 +526,12 @@ class TimeRow:
     Attributes
     ----------
     slide, sda : float or None
-        Seconds of SLIDE and of the autoencoders, measured by this program. Both have the selected parameters.
+        Seconds that SLIDE and the autoencoders need with their selected parameters, measured by this program.
     sda_chosen : str
         Description of the selected parameters of the autoencoders.
     paper_slide, paper_sda, paper_speedup : float or None
-        Values of the paper's Table 2 for this data set: seconds of SLIDE and of the autoencoders, and their ratio.
+        Values of the paper's Table 2 for this data set: seconds that SLIDE and the autoencoders need, and speed-up of
+        SLIDE over the autoencoders.
     """
 
     data: DataInfo

@@ -31,26 +31,27 @@ if TYPE_CHECKING:
     from distributed import Client
 
 MOST_WORKERS = 64
-"""Largest number of worker processes that can be started on this computer."""
+"""Maximum number of worker processes that can be started on this computer."""
 
-# Longest time, in seconds, to wait for an answer from the scheduler, and for its first worker.
+# Maximum time in seconds to wait for an answer from the scheduler, and then for its first worker.
 CONNECTING = 10.0
-_ATTEMPT_SECONDS = 0.5  # Longest duration, in seconds, of one attempt to connect.
-_COUNTING = 1.0  # Shortest time, in seconds, between two counts of the workers.
-_POLL_SECONDS = 0.05  # Time in seconds between two checks for new workers and for cancellation.
+_ATTEMPT_SECONDS = 0.5  # Time limit in seconds for one connection attempt.
+_COUNTING = 1.0  # Minimum time in seconds between two counts of the workers.
+_POLL_SECONDS = 0.05  # Interval in seconds between checks for new workers and for cancellation.
 
-# Largest number of times that a run is repeated if its data, its worker or its result is lost.
+# Maximum number of times that a run is repeated after its data, its worker or its result has been lost.
 ATTEMPTS = 10
 
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # The profiler samples each worker 100 times a second.
+    "distributed.worker.profile.enabled": False,  # The profiler would sample the call stack 100 times a second.
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
-    # a second. With two workers, this monitoring took 9 % of a core. With the intervals below, it takes 3 %.
+    # a second. With two workers, this monitoring took 9 % of the time of one processor core. With the intervals below,
+    # it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
-    # With Dask's default values, glibc returns freed memory blocks larger than 64 KB to the operating system. When the
-    # memory was requested again, page faults took 40 % of the time of a run.
+    # With Dask's default settings, glibc returns freed memory blocks larger than 64 KB to the operating system.
+    # Requesting this memory again caused page faults, which took 40 % of the duration of a run.
     "distributed.nanny.pre-spawn-environ": {
         "MALLOC_TRIM_THRESHOLD_": 256 << 20,
         "MALLOC_MMAP_THRESHOLD_": 64 << 20,
@@ -59,22 +60,22 @@ _LOCAL = {
         "OPENBLAS_NUM_THREADS": 1,
     },
 }
-_LARGEST_FILE = 1 << 20  # Largest permitted size of a scheduler file, in bytes.
+_LARGEST_FILE = 1 << 20  # Maximum size of a scheduler file in bytes.
 
 Versions = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """The processes that compute runs. If neither attribute is set, this process computes the runs one by one.
+    """The choice of the processes that compute runs. By default, this process computes all runs, one after another.
 
     Attributes
     ----------
     workers : int
         Number of processes to start on this computer.
     scheduler : str
-        Address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or path of the file to which the scheduler
-        writes its address.
+        Address of a Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``), or the path of the file to which the
+        scheduler writes its address.
     """
 
     workers: int = 0
@@ -115,38 +116,39 @@ class ClusterChoice:
 
 @lru_cache(maxsize=1)
 def versions_here() -> Versions:
-    """Return the versions that determine this process's numerical results: results version, libraries and BLAS."""
+    """Return the results version and the library versions, on which the results of this process depend."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
     # Several BLAS libraries can be loaded. The first one is NumPy's, which computes all matrix products.
     blas = replace(loaded_blas()[0], threads=None)
     return (("results version", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 
 
-def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
-    """Raise ClusterError if the versions of a worker differ from those of this process, as results could differ."""
-    known = dict(theirs)
-    for name, wanted in mine:
+def refuse_other(address: str, versions: Versions, expected: Versions) -> None:
+    """Raise ClusterError if a worker's versions differ from the expected ones, because they affect the results."""
+    known = dict(versions)
+    for name, wanted in expected:
         if known.get(name) != wanted:
-            remedy = "install the expected version for this worker"
+            remedy = "install the expected version on the computer of this worker"
             if name == "BLAS":
-                remedy = f"{remedy}; if the processors differ, start all workers with the same OPENBLAS_CORETYPE"
-            raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, expected {wanted}; {remedy}")
+                remedy = f"{remedy}; if the processor types differ, start all workers with the same OPENBLAS_CORETYPE"
+            raise ClusterError(f"worker {address} has {name} {known.get(name, 'unknown')}, expected {wanted}; {remedy}")
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """A connection to workers. At the end of a `with` block, workers that this object has started are stopped.
+    """A connection to the workers of a cluster. Leaving a `with` block stops the workers that this object started.
 
     Parameters
     ----------
     choice : ClusterChoice
         Number of workers to start on this computer, or address of a scheduler.
     progress : Progress
-        Receives reports until the connection is established, and can cancel the attempt.
+        Receives reports until the connection is established, and can cancel the connection attempt.
 
     Raises
     ------
     ClusterError
-        If Dask is not installed, the scheduler does not answer, there are no workers, or a worker is unsuitable.
+        If Dask is not installed, the scheduler does not answer, or there are no workers. Also if a worker computes
+        several tasks at once, or its versions differ from those of this process (`versions_here`).
     Cancelled
         If `progress` cancels the attempt to connect.
     """
@@ -155,7 +157,8 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.choice = choice.checked()
         self._local, self.client = _connect(self.choice, progress)
         self._counted = 0, -_COUNTING
-        # Maps the key of autoencoders to the address of the worker that has these autoencoders in memory.
+        # Maps the key of runs that share autoencoders (`shared_networks`) to the address of the worker that holds these
+        # autoencoders in memory.
         self.places: dict[str, str] = {}
         try:
             self._check_workers(progress)
@@ -165,10 +168,11 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def close(self) -> None:
         """Close the connection, and stop the workers that this object started on this computer."""
-        with suppress(Exception):  # If the scheduler no longer runs, closing the connection fails.
+        with suppress(Exception):  # Closing fails if the scheduler is no longer running.
             self.client.close(timeout=2.0)
         if self._local is not None:
-            # On a busy computer, the workers may need more than 5 s to stop. They then end when this process ends.
+            # On a busy computer, workers may need more than 5 s to stop. Those that are still running end with this
+            # process.
             with suppress(TimeoutError):
                 self._local.close(timeout=5.0)
 
@@ -177,14 +181,14 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def n_slots(self) -> int:
-        """Number of tasks that all workers together compute at once. The workers are counted at most once a second."""
+        """Number of tasks that all workers together can compute at once, updated at most once a second."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
         return self._counted[0]
 
     def workers(self) -> dict[str, Versions]:
-        """Return the address of each connected worker, and the versions that determine its numerical results.
+        """Return the address of each connected worker with the result of `versions_here` on this worker.
 
         Raises
         ------
@@ -197,7 +201,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             if isinstance(versions, OSError):  # The worker has disconnected since the scheduler listed it.
                 continue
             if isinstance(versions, BaseException):
-                remedy = f"install slide-gui {version('slide-gui')} for this worker"
+                remedy = f"install slide-gui {version('slide-gui')} on the computer of this worker"
                 raise ClusterError(f"worker {address} cannot run this program ({versions}); {remedy}")
             workers[address] = versions
         return workers
@@ -227,7 +231,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
-    """Connect to a cluster. Return the started local cluster (None if a scheduler was given) and the Dask client."""
+    """Connect to a cluster. Return the local cluster, or None if a scheduler was given, and the Dask client."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -265,8 +269,8 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
 def _blocked_interrupt() -> Iterator[None]:
     """Block the signal SIGINT in processes and threads that are started in this context.
 
-    If SIGINT arrives in the meantime, this process receives it at the end of the context. Ctrl+C sends SIGINT to this
-    process and to its workers. Without the block, workers that are just starting would print tracebacks.
+    If SIGINT arrives within the context, this process receives it at the end of the context. Ctrl+C sends SIGINT to
+    this process and to its workers. If SIGINT were not blocked, workers that are just starting would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
@@ -283,12 +287,12 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host accepts connections at a port. Unlike Dask's attempts to connect, this can be cancelled.
+    """Wait until a host accepts connections at a port. Unlike a connection attempt by Dask, this can be cancelled.
 
     Raises
     ------
     OSError
-        If the host accepts no connection.
+        If the host refuses the connection, or does not answer in time.
     """
     deadline = time.monotonic() + CONNECTING
     while True:
@@ -307,11 +311,11 @@ def _address_in(file: str) -> str:
     Raises
     ------
     ClusterError
-        If the file contains no address.
+        If the file does not exist or contains no address.
     """
     with suppress(DataError, ValueError, KeyError, TypeError, RecursionError):
         address = json.loads(read_small(file, _LARGEST_FILE, "a scheduler file"))["address"]
         if isinstance(address, str):
             return address
-    remedy = "start a scheduler: dask scheduler --scheduler-file FILE"
+    remedy = "start a scheduler with: dask scheduler --scheduler-file FILE"
     raise ClusterError(f"{file} does not exist or contains no scheduler address; {remedy}")

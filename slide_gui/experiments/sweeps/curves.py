@@ -27,7 +27,7 @@ class CurvePoint:
     validation_error : float or None
         Mean fraction of misclassified validation rows. None if some runs have no validation rows.
     chosen : bool
-        True if this noise level and depth are selected by validation error (`chosen_places`).
+        True if validation errors select this noise level and depth (`chosen_places`).
     """
 
     noise: float
@@ -56,7 +56,7 @@ class ErrorCurves:
     dataset : str
         Name of the data set.
     method : str
-        Name of the method, followed by the number of labelled rows if not all rows are labelled.
+        Name of the method, followed by the number of labelled training rows if the runs use only some of the labels.
     points : tuple of CurvePoint
         Points sorted by depth, then noise level.
     """
@@ -83,8 +83,8 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     Parameters
     ----------
     results : sequence of PointResult
-        Results of one method, either all on the test set or all on validation rows. If several points share a run,
-        this run is counted once.
+        Results of one method, either all on the test set or all on validation rows. A run that belongs to several
+        points is counted only once.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     """
     kinds = {(result.point.spec.method, result.point.spec.evaluate) for result in results}
     if len(kinds) != 1:
-        raise ValueError(f"error curves need one method and one set of rows; {len(kinds)} combinations were given")
+        raise ValueError(f"error curves show one method on one set of rows, but {len(kinds)} combinations were given")
     method, evaluate = kinds.pop()
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
     for result in results:
@@ -109,18 +109,20 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
 def known_results(
     setting: Setting, bases: Sequence[RunSpec], stored: Sequence[StoredRun], done: Sequence[PointResult] = ()
 ) -> dict[Place, dict[str, PointResult]]:
-    """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
+    """Return the known results of a setting for each noise level and depth, as dictionaries keyed by run hash.
 
-    A run without layers is included at every noise level. If two runs have the same noise level, depth, split and
-    seed, only one of them is returned. A run that did not start from the kernel widths of another run is preferred.
+    A setting consists of all other parameters of a run. A run without layers is included at every noise level, because
+    it does not depend on the noise level. If two runs have the same noise level, depth, split and seed, only one of
+    them is returned, preferably one that did not start from the kernel widths of another run.
 
     Parameters
     ----------
     bases : sequence of RunSpec
-        Specifications of runs on the open data: one for each fold, or a single one if the data have no folds.
+        Runs on the open data: one for each fold, or a single one if the data are not divided into folds. Only results
+        on the same data are returned.
     stored : sequence of StoredRun
-        Stored and shipped runs. Runs on other data, runs with other settings, and stored runs of other results versions
-        are ignored.
+        Stored and shipped runs. Runs on other data, runs with other settings, and stored runs that were computed with
+        another results version are ignored.
     done : sequence of PointResult
         Results of a sweep that may not be stored yet.
     """
@@ -138,7 +140,7 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        with suppress(ValueError):  # The stored values may be damaged, or from another version of the program.
+        with suppress(ValueError):  # The stored values may be damaged, or written by another version.
             spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
             point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
             take(run.hash, way, PointResult.of(point, run))

@@ -5,8 +5,8 @@ another run, it is submitted after the other run is complete. The loop stores ev
 Further runs can be requested at any time. For example, once all candidates are complete, one is selected, and its run
 on the test set is requested. Only this process writes to the store.
 
-On a cluster, a run is a task whose key contains the hash of the run. The cluster therefore never computes a run twice
-at the same time. Each data set is sent to the cluster once.
+On a cluster, a run is a task whose key contains the hash of the run. The cluster therefore never computes the same run
+twice at the same time. Each data set is sent to the cluster once.
 """
 
 import heapq
@@ -35,14 +35,14 @@ from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress, leave
 if TYPE_CHECKING:
     from distributed import Future
 
-POLL_SECONDS = 0.05  # Seconds between two checks for results, for cancellation, and for the end of a pause.
-_BETWEEN_REPORTS = 0.5  # Seconds between two progress reports of a task.
+POLL_SECONDS = 0.05  # Interval in seconds between checks for results, cancellation and the end of a pause.
+_BETWEEN_REPORTS = 0.5  # Interval in seconds between progress reports of a task.
 
-# Largest number of data sets that the workers hold in memory. Two are needed, because the last runs on one data set
-# are still active when the first runs on the next data set start.
+# Maximum number of data sets that the workers hold in memory. Two are needed, because the last runs on one data set may
+# still be active when the first runs on the next data set start.
 _DATA_SETS = 2
-# The priority of a run on a cluster is `_Pending.chain` minus the rank of the run times `_RANK`. As all durations are
-# shorter than `_RANK` seconds, the rank has precedence over the duration.
+# On a cluster, the priority of a run is `_Pending.chain_seconds` minus `_RANK` times the rank of the run. As all
+# durations are shorter than `_RANK` seconds, the rank takes precedence over the duration.
 _RANK = 1e9
 _TOPIC = "slide-gui"
 _AGAIN = "completed results are stored; start the same computation again to continue"
@@ -57,12 +57,14 @@ class RunRequest:
     spec : RunSpec
         The specification of the run, as `RunSpec.checked` returns it.
     dataset : Dataset
-        Data set of the run, or the same rows with another test set held out. The run then divides the rows again.
+        Data set of the run. If it holds out a different test set than `spec` requires, the run divides the same rows
+        again.
     rank : int
-        Rank of the run. Runs with a lower rank start first.
+        Runs with a lower rank start first.
     deepest : int or None
-        Minimum number of layers that this process fits, so that later runs on the same data can reuse these layers.
-        If it is None, the run neither reuses nor shares layers, and its whole feature generation is timed.
+        If this process computes the run, it fits at least this number of layers, so that later runs on the same data
+        can reuse them. If None, the run neither reuses layers nor shares its own, so that its whole feature generation
+        is timed.
     """
 
     spec: RunSpec
@@ -78,7 +80,8 @@ class InlineExecutor:
     ----------
     parallel : bool
         True if the executor can compute several runs at once. In this case, runs with the same `RunRequest.rank` start
-        in descending order of `_Pending.chain`. Otherwise, they start in the order of their requests.
+        in descending order of `_Pending.chain_seconds`. Otherwise, they start in the order in which they were
+        requested.
     n_slots : int
         Number of runs that the executor can compute at once.
     """
@@ -92,19 +95,19 @@ class InlineExecutor:
 
     @property
     def is_free(self) -> bool:
-        """True if no run is submitted."""
+        """True if no submitted run is waiting to be computed."""
         return self._submitted is None
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
         """Submit a run.
 
         If the submitted run starts from the kernel widths of another run, `neighbour` is the result of that other run,
-        otherwise None. `seconds` is the `_Pending.chain` of the submitted run.
+        otherwise None. `seconds` is the `_Pending.chain_seconds` of the submitted run. Only a cluster uses it.
         """
         self._submitted = request, neighbour
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Compute the submitted run, report its progress and return its result. Return None if no run is submitted."""
+        """Compute the submitted run, report its progress and return its result. Return None if no run was submitted."""
         if self._submitted is None:
             return None
         request, neighbour = self._submitted
@@ -124,7 +127,7 @@ class InlineExecutor:
 
 @dataclass(eq=False)
 class _Task:
-    """A run on the cluster, with its progress and the number of times that the run was lost."""
+    """A run on the cluster, with its progress and the number of times that it was lost."""
 
     request: RunRequest
     neighbour: RunResult | None
@@ -135,7 +138,7 @@ class _Task:
 
 
 class ClusterExecutor:
-    """Computes runs on the workers of a cluster. If a worker fails, its runs are repeated."""
+    """Computes runs on the workers of a cluster. If a worker fails, its runs are computed again."""
 
     parallel = True
 
@@ -153,10 +156,10 @@ class ClusterExecutor:
 
     @property
     def is_free(self) -> bool:
-        """True if another run can be submitted, because there are fewer than two runs per task slot.
+        """True if another run can be submitted, that is, if fewer than two runs per task slot are submitted.
 
-        With two runs per slot, a worker can start its next run at once. Two runs are submitted even while there is no
-        worker, because workers may join later.
+        With two runs per slot, a worker that completes a run can start its next run at once. Even while there are no
+        workers, up to two runs are submitted, because workers may join later.
         """
         return len(self._tasks) < 2 * max(self.n_slots, 1)
 
@@ -182,7 +185,7 @@ class ClusterExecutor:
         future.add_done_callback(lambda future: self._done.put((spec.hash, future)))
 
     def completed(self, progress: Progress) -> RunResult | None:
-        """Return the result of the next complete run, or None if a run is lost or none completes soon."""
+        """Return the result of the next run, or None if it was lost or no run ends within `POLL_SECONDS`."""
         spec_hash, future = "", None
         with suppress(Empty):
             spec_hash, future = self._done.get(timeout=POLL_SECONDS)
@@ -197,7 +200,7 @@ class ClusterExecutor:
             return None
         shared = shared_networks(task.request.spec)
         if shared:
-            with suppress(Exception):  # If the scheduler no longer runs, the worker with the autoencoders is unknown.
+            with suppress(Exception):  # This query fails if the scheduler is no longer running.
                 self._cluster.places[shared] = next(iter(self._client.who_has([future]).values()))[0]
         del self._tasks[spec_hash]
         return result
@@ -213,8 +216,8 @@ class ClusterExecutor:
             raise
         except KilledWorker:
             raise ClusterError(
-                f"several workers terminated while they computed {name}, probably for lack of memory; "
-                f"give them more memory, or use less data; {_AGAIN}"
+                f"several workers terminated while computing {name}, probably because they ran out of memory; "
+                f"give the workers more memory, or use less data; {_AGAIN}"
             ) from None
         except (Cancelled, CancelledError, OSError) as error:
             check_alive(self._client)
@@ -222,24 +225,25 @@ class ClusterExecutor:
             if task.n_lost > ATTEMPTS:
                 raise ClusterError(f"{name} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
             return None
-        # The workers may have received the same rows under another name, so the name of the requested data set is used.
+        # The workers may have received the same rows under a different name, so the result gets the name of the
+        # requested data set.
         dataset = task.request.dataset
         return replace(result, dataset=dataset.name, generated=dataset.generated)
 
     def close(self) -> None:
-        """Cancel the active runs and release the data."""
-        with suppress(Exception):  # If the scheduler no longer runs, there is nothing to cancel.
+        """Cancel the active runs, and release the data sets on the workers."""
+        with suppress(Exception):  # If the scheduler is no longer running, there is nothing to cancel.
             self._client.unsubscribe_topic(_TOPIC)
             self._client.cancel([task.future for task in self._tasks.values()])
         self._tasks.clear()
         self._data.clear()
 
     def _data_of(self, dataset: Dataset) -> "Future":
-        """Return a Dask future for a data set. Its data are sent to the cluster if the workers do not have them.
+        """Return a Dask future for a data set. Send the data set to the cluster if the workers do not have it.
 
-        The data are the result of a Dask task. If all workers that hold the data are lost, the scheduler repeats this
-        task. If this process releases the future, the data stay on the workers until the runs that use them are
-        complete.
+        For Dask, the data set is the result of a task. If all workers that hold the data set are lost, the scheduler
+        repeats this task. If this process releases the future, the data set stays on the workers until the runs that
+        use it are complete.
         """
         fingerprint = dataset.fingerprint
         if fingerprint not in self._data:
@@ -249,7 +253,7 @@ class ClusterExecutor:
         return self._data[fingerprint]
 
     def _note_fraction(self, event: Any) -> None:
-        """Record the progress of a run. The client of Dask calls this method in a separate thread."""
+        """Record the progress of a run. The Dask client calls this method in a separate thread."""
         spec_hash, fraction = event[1]
         task = self._tasks.get(spec_hash)
         if task is not None:
@@ -258,7 +262,7 @@ class ClusterExecutor:
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return this process's cache of autoencoders for a data set. Only the two caches used last are kept."""
+    """Return this process's cache of autoencoders for a data set. Only the two most recently used caches are kept."""
     return Networks()
 
 
@@ -272,14 +276,14 @@ def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions
 
 
 class _RunProgress(TaskProgress):
-    """Progress of a run on a worker. It sends the completed fraction to the client of the cluster every 0.5 s."""
+    """Progress of a run on a worker. It sends the completed fraction to the Dask client about every 0.5 s."""
 
     def __init__(self, spec_hash: str) -> None:
         super().__init__()
         self._hash, self._reported = spec_hash, time.monotonic()
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Stop the run if it is cancelled, and send its progress to the client of the cluster."""
+        """Raise `Cancelled` if the run was cancelled. Otherwise, send its progress to the Dask client."""
         super().report(fraction)
         now = time.monotonic()
         if now - self._reported > _BETWEEN_REPORTS:
@@ -290,20 +294,20 @@ class _RunProgress(TaskProgress):
 
 @dataclass(eq=False)
 class _Pending:
-    """A run without a result: a requested run, or a run from whose kernel widths a requested run starts.
+    """A run that has no result yet: a requested run, or a run whose kernel widths are the starting point of one.
 
     Attributes
     ----------
     request : RunRequest
         The request with the specification and the data of the run.
     kind : RunKind
-        The properties of the run that determine its duration.
+        Properties of the run, from which its duration is estimated.
     wanted : bool
-        True if the run was requested. False if the run is computed only because another run starts from its widths.
-    followers : list of str
-        Hashes of the pending runs that wait for this run, as determined by `RunLoop._run_before`. The followers can
-        start when this run is complete.
-    chain : float
+        True if the run was requested. False if the run is computed only because another run starts from its kernel
+        widths.
+    dependents : list of str
+        Hashes of the pending runs that cannot start until this run is complete, as determined by `RunLoop._run_before`.
+    chain_seconds : float
         Estimated duration, in seconds, of the longest chain of runs that begins with this run. In a chain, each run
         waits for the previous run.
     order : float
@@ -313,43 +317,45 @@ class _Pending:
     request: RunRequest
     kind: RunKind
     wanted: bool = False
-    followers: list[str] = field(default_factory=list)
-    chain: float = 0.0
+    dependents: list[str] = field(default_factory=list)
+    chain_seconds: float = 0.0
     order: float = 0.0
 
 
 class RunLoop(AbstractContextManager["RunLoop"]):
-    """Yields the results of requested runs: first the stored results, then each other result once it is computed.
+    """Yields the results of requested runs: first the stored results, then each remaining result once it is computed.
 
     Runs can be requested before and during the iteration. If a requested run was deleted from the store, the deletion
     is undone. If the stored result of a run is damaged, the run is computed again and the damage is reported in
-    `faults`. At the end of a `with` block, the loop cancels active runs.
+    `faults`. At the end of a `with` block, the loop cancels the runs that are still active.
 
     Parameters
     ----------
     store : RunStore, optional
         Store that was opened in the thread of the loop.
     cluster : Cluster, optional
-        Computes the missing runs in place of this process.
+        Computes the missing runs instead of this process.
     progress : Progress
-        Receives the sum of the completed fractions of the active runs, and the `RunProgress` of a run in this process.
-        It can cancel the loop at every report.
+        Receives the sum of the completed fractions of the active runs and, if this process computes the runs, the
+        `RunProgress` of the active run. It can cancel the loop at every report.
     pause : threading.Event, optional
-        While the event is set, the active run of this process waits, and no new run starts. Any thread may set it.
+        While the event is set, the active run of this process waits, and no new run starts. Any thread may set the
+        event.
 
     Attributes
     ----------
     faults : list of str
         Messages about damaged stored runs.
     live : RunProgress or None
-        State of the active run of this process. None if no run is active, or if a cluster computes the runs.
+        Progress of the run that this process is computing. None if no run is active, or if a cluster computes the runs.
 
     Raises
     ------
     DataError, ValueError, MemoryError
-        Errors of `run`, raised during the iteration.
+        If the function `run` raises such an error during the iteration.
     ClusterError
-        If the connection to the scheduler is lost, or workers are unsuitable.
+        If the connection to the scheduler is lost, a worker has other versions than this process, or a run is lost
+        repeatedly.
     Cancelled
         If `progress` cancels the loop.
     """
@@ -377,11 +383,12 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        # Maps the key of shared autoencoders (`shared_networks`) to the hash of the latest run that uses them.
+        # Maps the key of runs that share autoencoders (`shared_networks`) to the hash of the most recently added one.
         self._latest: dict[str, str] = {}
-        # Maps the hash of a run to its result. The dictionary is used only if there is no store.
+        # Results by run hash. They are kept in this dictionary only if there is no store.
         self._results: dict[str, RunResult] = {}
-        # Number of pending and expected runs of each `RunKind`. If the counter is empty, `seconds_left` fills it.
+        # Number of pending and expected runs of each `RunKind`. `seconds_left` counts the runs again if this counter is
+        # empty.
         self._kinds: Counter[RunKind] = Counter()
         self._seconds_left: float | None = None
         self._started = time.monotonic()
@@ -392,7 +399,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def request(self, requests: Sequence[RunRequest]) -> None:
         """Request runs.
 
-        Runs with deep autoencoders come first, because runs with shallower autoencoders reuse their first layers.
+        The runs with the deepest autoencoders come first, because runs with shallower autoencoders reuse their first
+        layers.
         """
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 
@@ -404,11 +412,11 @@ class RunLoop(AbstractContextManager["RunLoop"]):
 
     @property
     def active(self) -> str:
-        """Hash of the active run of this process. Empty if no run is active, or if a cluster computes the runs."""
+        """Hash of the run that this process is computing. Empty if there is none, or if a cluster computes the runs."""
         return "" if self._executor.parallel else next(iter(self._active), "")
 
     def expect(self, kinds: Sequence[RunKind]) -> None:
-        """Set the kinds (`RunKind`) of runs that will be requested later. `seconds_left` includes these runs."""
+        """Announce the kinds of runs that will be requested later, so that `seconds_left` includes these runs."""
         self._expected, self._kinds = kinds, Counter()
 
     @property
@@ -456,7 +464,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             return None
 
     def _add(self, request: RunRequest) -> _Pending:
-        """Add a run to the pending runs, after the run from whose widths it starts. Return the `_Pending` object."""
+        """Add a run to the pending runs, and return its `_Pending` object.
+
+        If the run starts from the kernel widths of another run that has no result yet, the other run is added first.
+        """
         spec_hash, near = request.spec.hash, request.spec.neighbour
         if spec_hash not in self._pending:
             if near is not None and near.hash not in self._pending and self._stored(near) is None:
@@ -472,30 +483,30 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Set the `order` of all new pending runs. Mark those that wait for no other pending run as ready to start."""
+        """Set the `order` of all new pending runs, and mark those that need not wait for another run as ready."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
             if first is not None:
-                self._pending[first].followers.append(spec_hash)
-        # In `new`, each run comes before its followers. The `chain` of a run is computed from the `chain` of each
-        # follower, so the runs are visited in reverse order.
+                self._pending[first].dependents.append(spec_hash)
+        # In `new`, each run comes before its dependents. The `chain_seconds` of a run are computed from those of its
+        # dependents, so the runs are visited in reverse order.
         for spec_hash in reversed(new):
             pending = self._pending[spec_hash]
-            after = max((self._pending[each].chain for each in pending.followers), default=0.0)
-            pending.chain = pending.kind.typical + after
+            after = max((self._pending[each].chain_seconds for each in pending.dependents), default=0.0)
+            pending.chain_seconds = pending.kind.typical + after
         for spec_hash, first in before.items():
             pending = self._pending[spec_hash]
             self._n_ordered += 1
-            pending.order = -pending.chain if self._executor.parallel else self._n_ordered
+            pending.order = -pending.chain_seconds if self._executor.parallel else self._n_ordered
             if first is None:
                 self._make_ready(spec_hash)
 
     def _run_before(self, spec: RunSpec) -> str | None:
         """Return the hash of the pending run for which the given run must wait, or None if there is none.
 
-        A run waits for the run from whose kernel widths it starts. Otherwise, it waits for the latest run with the same
-        autoencoders, because the worker of that run then has the autoencoders in its cache.
+        A run waits for the run from whose kernel widths it starts. Otherwise, it waits for the most recently added run
+        that shares its autoencoders, because the worker that computes the latter then has them in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:
@@ -513,7 +524,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Computation
 
     def _compute(self) -> RunResult | None:
-        """Submit ready runs. Return the result of a requested run, or None if no requested run completes soon."""
+        """Submit ready runs. Return the next result of a requested run, or None if there is none yet."""
         self._order_new()
         while self._ready and self._executor.is_free and not self._pause.is_set():
             self._submit(heapq.heappop(self._ready)[2])
@@ -530,8 +541,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         else:
             self._results[spec_hash] = result
         complete = self._pending.pop(spec_hash)
-        for follower in complete.followers:
-            self._make_ready(follower)
+        for dependent in complete.dependents:
+            self._make_ready(dependent)
         self.cost.add(complete.kind, result.seconds)
         del self._active[spec_hash]
         self.live, self.fraction, self._kinds = None, 0.0, Counter()
@@ -541,7 +552,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         pending = self._pending[spec_hash]
         near = pending.request.spec.neighbour
         neighbour = None if near is None else self._stored(near)
-        self._executor.submit(pending.request, neighbour, pending.chain)
+        self._executor.submit(pending.request, neighbour, pending.chain_seconds)
         self._active[spec_hash] = None
         self._started = time.monotonic()
 

@@ -14,12 +14,12 @@ from slide_gui.text import place_name
 Place = tuple[float, int]  # The noise level and the depth of a run.
 
 _MOST_ROWS = 10**7
-_NOTHING_HELD_OUT = "a selection needs validation errors; hold out validation rows of the training set (--on-split)"
+_NOTHING_HELD_OUT = "a selection needs validation errors; hold out part of the training set for validation (--on-split)"
 
 
 @dataclass(frozen=True)
 class PointResult:
-    """A point of a sweep with its result.
+    """A point of a sweep, that is, a combination of noise level, depth, split and seed, with its result.
 
     Attributes
     ----------
@@ -39,7 +39,8 @@ class PointResult:
     validation_loss : float or None
         Mean hinge loss on the validation rows. None if unknown.
     best_epoch : int or None
-        Epoch of fine-tuning after which the network had the smallest error on the validation rows.
+        Epoch of fine-tuning after which the network had the smallest error on the validation rows. None without
+        fine-tuning.
     """
 
     point: SweepPoint
@@ -59,18 +60,19 @@ class PointResult:
 
 
 def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
+    """Select one point for each combination of fold, split and seed by validation error.
 
     The point with the smallest error is selected. Several points often have the same error, because validation sets are
-    small. Of points with the same error, one is selected by the following criteria, the most important one first:
+    small. Such ties are resolved by the following criteria, the most important one first:
 
-    - the smallest mean error over the point and its neighbours of the same depth at the next lower and next higher
-      noise level
+    - the smallest mean error of the point and its two neighbours, which have the same depth and the next lower or next
+      higher noise level
     - the fewest layers
     - the smallest noise level
     - the first position in `results`
 
-    For a projection, the values of `RunSpec.kept` are used in place of the noise levels.
+    For methods that project the input (such as PCA), `RunSpec.kept` is used instead of the noise level. The selected
+    points are sorted by fold, split and seed.
 
     Raises
     ------
@@ -89,7 +91,8 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
     If the data are divided into folds, the results on all folds with the same split and seed are treated as one result.
-    If several splits select the same point, they share the run that tests this point, and this run is counted once.
+    If several splits select the same point, they share the run that tests this point, and this run is counted only
+    once.
 
     Raises
     ------
@@ -115,13 +118,13 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     Raises
     ------
     ValueError
-        If a result has no validation error, or if the splits have different noise levels and depths.
+        If a result has no validation error, or if not all splits have results at the same noise levels and depths.
     """
     groups: dict[object, list[PointResult]] = {}
     for result in results:
         groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
     if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits have different noise levels and depths; compute every point on every split first")
+        raise ValueError("the splits cover different noise levels and depths; compute every point on every split")
     return tuple(map(_pooled, groups.values()))
 
 
@@ -147,7 +150,7 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
     """Return the distinct pairs of noise level and depth that `choose` selects from the `pooled` results.
 
     There are several pairs if different folds of the data select different points. The tuple is empty if validation
-    errors are missing, or if the splits have not yet been computed at the same noise levels and depths.
+    errors are missing, or if not all splits have results at the same noise levels and depths.
     """
     if not results or any(result.validation_error is None for result in results):
         return ()
@@ -199,31 +202,31 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key that is equal for points that differ only in noise level, or in `RunSpec.kept` for a projection.
+    """Return a key that is the same for points that differ only in the value that `_place` returns.
 
-    Points of autoencoders can differ in more parameters, so each such point has its own key.
+    The points of a method with autoencoders can differ in more parameters, so each of them has a key of its own.
     """
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)
 
 
 def _place(point: SweepPoint) -> float:
-    """Return the value by which points are sorted: the noise level, or `RunSpec.kept` for a projection."""
+    """Return the value by which points are sorted: the noise level or, for a projection such as PCA, `RunSpec.kept`."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
     return point.noise if point.spec.kept is None or point.spec.stacked else point.spec.kept
 
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
-    """Return the selected points with runs that train on the whole training set and evaluate on the test set."""
+    """Return the selected points, but with runs that train on the whole training set and evaluate on the test set."""
     return tuple(replace(result.point, spec=final_spec(result.point.spec)) for result in chosen)
 
 
 def final_spec(spec: RunSpec) -> RunSpec:
     """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
-    The representation is also fitted on the whole training set. If the run starts from the kernel widths of another
-    run, the other run is changed in the same way.
+    The representation is also fitted on the whole training set. If the given run starts from the kernel widths of
+    another run, that run is changed in the same way.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)
     return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

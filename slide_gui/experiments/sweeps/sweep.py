@@ -28,21 +28,22 @@ class SweepState:
     Attributes
     ----------
     points : tuple of SweepPoint
-        All points of the sweep, in the order of the plan.
+        All points of the sweep, in the order in which their runs are requested.
     done : tuple of PointResult
-        Results available so far, in the order of the points.
+        Results available so far, in the order of `points`.
     current : SweepPoint or None
-        The point whose run is being computed.
+        The point whose run is being computed. None if no run is active, or if a cluster computes the runs.
     live : RunProgress or None
-        Progress of the run that computes the point `current`. None on a cluster, where several runs are active.
+        Progress of the run that computes the point `current`. None on a cluster, where several runs can be active.
     seconds_left : float or None
         Estimated remaining seconds. None until all runs of the sweep have been looked up in the store.
     faults : tuple of str
         Messages about damaged stored runs, which were computed again.
     chosen : tuple of PointResult
-        The points that are selected by validation error, with their results on validation rows.
+        The points selected by validation error so far, with their results on validation rows.
     final : tuple of PointResult
-        The selected points, trained again on all training rows, with their available results on the test set.
+        The selected points with their test results available so far. For the test, the model is trained on the whole
+        training set.
     """
 
     points: tuple[SweepPoint, ...]
@@ -98,7 +99,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     Raises
     ------
     ValueError
-        If the sweep is empty or out of range.
+        If the sweep has no points, or a parameter is out of range.
     """
     points, choose = _points_and_choice(sweep, dataset)
     known = {line.hash for line in stored if line.is_current}
@@ -109,7 +110,8 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     # Splits that select the same noise level and depth share one run on the whole training set.
     finals = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
     n_final = min(len({_group(point, choose) for point in points}), len(finals)) if choose != "none" else 0
-    # Stored test runs are counted only if all points are stored, because the selection is unknown before.
+    # Stored test runs are counted only if all points are stored. Otherwise, it is unknown which points will be
+    # selected.
     n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
     n_stored = len(wanted) - len(left) + n_done
@@ -117,7 +119,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
 
 
 def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
-    """Return the points of a sweep on every fold of the data, and its selection rule (`SweepSpec.choose`)."""
+    """Return a sweep's points on every fold of the data, and the selection rule of the sweep (`SweepSpec.choose`)."""
     if not isinstance(sweep, SweepSpec):
         return tuple(sweep), "none"
     if dataset.groups is not None and sweep.base.training == "split":
@@ -150,29 +152,29 @@ def run_sweep(
     """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
 
     As soon as all points of a group (`_group`) are complete, one of these points is selected, trained again and tested.
-    Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. The results are
-    bit for bit the same as without an interruption.
+    Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. Its results are
+    bit for bit the same as those of an uninterrupted sweep.
 
     Parameters
     ----------
     sweep : SweepSpec or sequence of SweepPoint
         A sweep, or points to compute without a selection. If the run of a point starts from the kernel widths of
-        another run, the other run is computed and stored, too.
+        another run, the other run is also computed and stored.
     store : RunStore
         Store that was opened in the calling thread.
     progress : Progress
         Receives a `SweepState` at every change.
     pause : threading.Event, optional
-        The sweep pauses within 0.1 s after the event is set, until it is cleared. On a cluster, active runs continue.
+        While the event is set, the sweep is paused, with a delay of at most 0.1 s. On a cluster, active runs continue.
     cluster : Cluster, optional
-        Computes the runs in place of this process.
+        Computes the runs instead of this process.
 
     Raises
     ------
     DataError
-        If the data differ from the data of the sweep, or are unsuitable.
+        If `dataset` is not the data set for which the sweep was specified, or is unsuitable for its runs.
     ValueError
-        If the sweep is empty or out of range.
+        If the sweep has no points, or a parameter is out of range.
     ClusterError
         If the connection to the cluster is lost. Completed results are stored.
     Cancelled
@@ -183,7 +185,7 @@ def run_sweep(
 
 
 class _Sweep:
-    """Requests the runs of all points, then the runs of the selected points on the test set, and reports the state."""
+    """Requests the runs of all points, then the test runs of the selected points, and reports the progress."""
 
     def __init__(self, dataset: Dataset, points: tuple[SweepPoint, ...], choose: str, progress: Progress) -> None:
         self._dataset, self._points, self._pools = dataset, points, choose == "pooled"
@@ -193,7 +195,7 @@ class _Sweep:
         self._numbers: dict[str, list[int]] = {}
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
-        self._n_points = len(self._numbers)  # Several points can have the same run, which is counted once.
+        self._n_points = len(self._numbers)  # If several points have the same run, it is counted once.
         self._done: dict[int, PointResult] = {}
         self._groups: dict[tuple[int, ...], list[int]] = {}  # Maps a group of points (`_group`) to their indices.
         for number, point in enumerate(points if choose != "none" else ()):
@@ -227,7 +229,7 @@ class _Sweep:
         return self._state
 
     def _add(self, result: RunResult) -> list[SweepPoint]:
-        """Assign the result of a run to all points with this run. Return newly selected points for the test set."""
+        """Assign the result of a run to all points with this run. Return newly selected points with their test runs."""
         for number in self._numbers.pop(result.spec.hash, ()):
             self._done[number] = PointResult.of(self._points[number], result)
         for group, point in self._final_points.items():
@@ -264,20 +266,20 @@ class _Sweep:
 def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -> CostModel:
     """Return a model of run durations that is fitted to the durations of stored runs.
 
-    Only runs on the given data are used. `shapes` maps the fingerprints of the data to their shapes.
+    The mapping `shapes` contains the fingerprint and the shape of each data set whose runs are used.
     """
     cost = CostModel()
     for run in stored:
         if run.fingerprint in shapes and run.setting is not None:
             shape = shapes[run.fingerprint]
-            with suppress(ValueError):  # The parameters may be damaged, or from another version of the program.
+            with suppress(ValueError):  # The parameters may be damaged, or written by another version.
                 cost.add(_kind(run.setting, run.noise, run.depth, run.fingerprint, shape), run.seconds)
     return cost
 
 
-@lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol are of 1 577 kinds.
+@lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol need 1 577 entries.
 def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
-    """Return the kind of a stored run whose setting is `text`. Raise ValueError if its parameters are invalid."""
+    """Return the `RunKind` of a stored run with the setting `text`. Raise ValueError if its parameters are invalid."""
     setting = Setting.from_text(text)
     if setting is None:
         raise ValueError("the stored setting cannot be read")

@@ -35,7 +35,7 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
 
-# The time reserved for the runs on the test set is their expected time multiplied by this factor.
+# The time reserved for the runs on the test set is their estimated duration multiplied by this factor.
 _MARGIN = 1.2
 _UNTESTED = "The time ran out before the test on held-out rows; this error is on the rows used to select the setting."
 _GROUPED = "Rows of one group can be similar, so the uncertainty can be larger than stated."
@@ -59,8 +59,8 @@ class TrialState:
     title : str
         Name of the current stage, for display.
     seconds_left : float
-        Estimated seconds until the end of the trial. While settings are compared, the estimate is limited to
-        the rest of the budget, but not to less than the time reserved for the test.
+        Estimated seconds until the end of the trial. While settings are compared, the estimate is limited to the rest
+        of the budget or, if that is shorter, to the time reserved for the test.
     """
 
     points: tuple[SweepPoint, ...]
@@ -78,16 +78,16 @@ class Trial:
     dataset : Dataset
         The data set.
     sweep : SweepSpec
-        The planned sweep. Runs for which there was no time are missing in `done`.
+        The planned sweep. Runs for which there was not enough time are missing from `done`.
     done : tuple of PointResult
-        The results on validation rows from which one setting is selected: the results of all complete splits. If the
-        time ran out before any split was complete, these are the results of the first split.
+        The results on validation rows by which the best setting is selected. They comprise all complete splits or, if
+        the time ran out before any split was complete, the available results of the first split.
     result : RunResult
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
         time ran out before this evaluation, it is the result on the validation rows of the first split.
     other : RunResult or None
-        Result of another setting on the same rows, with which `result` is compared. The other setting is the raw input
-        or, if the raw input was selected, the best setting with layers. None if there was no time for this result.
+        Result on the same rows with which `result` is compared: that of an SVM on the raw input or, if the raw input
+        was selected, that of the best setting with layers. None if there was not enough time for this result.
     budget : float
         Time budget in seconds. It also determines the number of labelled rows to train on.
     budget_ended : bool
@@ -104,12 +104,12 @@ class Trial:
 
     @property
     def layers_help(self) -> bool:
-        """True if the selected setting has layers and fewer errors on the held-out rows than the raw input."""
+        """True if the selected setting has layers and fewer errors than the raw input, if that was tested, too."""
         return self.result.spec.stack.depth > 0 and (self.other is None or self.result.error < self.other.error)
 
     @cached_property
     def p_value(self) -> float | None:
-        """The p-value of McNemar's exact test between `result` and `other`. None if `other` is None."""
+        """P-value of McNemar's exact test, which compares `result` with `other`. None if `other` is None."""
         test = None if self.other is None else compare_errors(self.result, self.other)
         return None if test is None else test.exact
 
@@ -132,7 +132,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The result in sentences: the error, the error of always predicting one class, and the best setting."""
+        """The result in sentences, with the error, the error of always predicting one class, and the best setting."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         rows = "held-out row" if result.spec.evaluate == "test" else "validation row"
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
@@ -238,7 +238,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
 
     The number of labelled training rows is reduced until the runs with depths 0 and 1 on the first split probably fit
     into the budget. It is not reduced below 500. The plan is the same on every computer, because `typical_seconds`
-    estimates the durations for an ordinary computer.
+    estimates the durations on a typical computer, not on this one.
 
     Raises
     ------
@@ -275,7 +275,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
-    """Estimate the total duration, in seconds, of the runs of a sweep and of two test runs, without a time limit."""
+    """Estimate how many seconds the runs of a sweep and two test runs would take together without a time limit."""
     shape, specs = RunShape.of(dataset), list({point.spec.hash: point.spec for point in sweep.points()}.values())
     return sum(typical_seconds(spec, shape) for spec in (*specs, *(_final(spec, dataset) for spec in specs[-2:])))
 
@@ -301,7 +301,7 @@ def try_data(
     dataset : Dataset
         Data with classes and a test set, which can be held-out rows.
     source : DataSource
-        Files or generator that the data come from.
+        The files or the generator from which the data come.
     budget : float
         Time budget in seconds. The first run is always completed, even if it takes longer.
     store : RunStore, optional
@@ -309,7 +309,7 @@ def try_data(
     progress : Progress
         Receives a `TrialState` at every change.
     cluster : Cluster, optional
-        Computes the runs in place of this process.
+        Computes the runs instead of this process.
     started : float, optional
         Value of `time.monotonic` at the start of the time budget. Default: the current value.
 
@@ -338,7 +338,7 @@ class _TrialRun:
     def run(self, store: RunStore | None, cluster: Cluster | None) -> Trial:
         ended = False
         try:
-            self._compute([point.spec for point in self._points], store, cluster, ends=True)
+            self._compute([point.spec for point in self._points], store, cluster, comparing=True)
         except _OutOfTime:
             ended = True
         incomplete = {point.split for point in self._points if point.spec.hash not in self._results}
@@ -361,22 +361,22 @@ class _TrialRun:
         return Trial(self._dataset, self._sweep, done, result, other, self._budget, ended)
 
     def _compute(
-        self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
+        self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, comparing: bool = False
     ) -> None:
         """Compute runs and store their results in `_results`. Raise `_OutOfTime` when the available time is used up.
 
-        The available time is the budget or, if `ends` is True, the budget minus the time reserved for the test. At
-        least one result is always computed.
+        For the comparison of settings (`comparing`), the available time is the budget minus the time reserved for the
+        test. For the test, it is the whole budget. At least one result is always computed.
         """
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
             spent, left = time.monotonic() - self._started, loop.seconds_left
-            reserve = self._reserve(loop) if ends else 0.0
+            reserve = self._reserve(loop) if comparing else 0.0
             if self._results and spent > self._budget - reserve:
                 raise _OutOfTime
-            if ends:
+            if comparing:
                 left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
-            left, title = left or 0.0, "comparing settings" if ends else "testing on the held-out rows"
+            left, title = left or 0.0, "comparing settings" if comparing else "testing on the held-out rows"
             state = TrialState(tuple(self._points), self._done(), title, left) if news else None
             self._progress.report(min(spent / max(spent + left, 1e-9), 1.0), state)
 
@@ -391,8 +391,8 @@ class _TrialRun:
     def _reserve(self, loop: RunLoop) -> float:
         """Return the seconds to reserve for the runs on the test set, estimated from the durations of completed runs.
 
-        The estimate includes one run on the raw input and one run with the greatest depth among all complete and active
-        runs.
+        The estimate includes one run on the raw input, and one run with the greatest depth of all runs that are
+        complete or active.
         """
         known = (p.depth for p in self._points if p.spec.hash in self._results or p.spec.hash == loop.active)
         return _MARGIN * loop.cost.total(self._finals[depth] for depth in {0, max(known, default=0)})
@@ -405,8 +405,8 @@ class _TrialRun:
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     """Return the run that tests a candidate on at most 10 000 test rows.
 
-    The run is trained on the same number of labelled rows as the runs of the sweep. If the sweep does not limit this
-    number, the run is trained on all training rows.
+    The run is trained on as many labelled rows as the runs of the sweep. If the sweep does not limit their number, it
+    is trained on all training rows.
     """
     many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
