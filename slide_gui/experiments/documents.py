@@ -29,7 +29,7 @@ def from_document(
     name : str
         Name of the value in error messages.
     given : mapping
-        Unchecked values of fields that the document must not contain.
+        Values of fields that the document must not contain. They are passed to the dataclass without a check.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        # If only one type is valid, the error that its function raises is more precise than the one raised below.
+        # If only one type is valid, the error from its function is more precise than the general error below.
         if len(readers) == 1:
             return readers[0](value, name)
         for reader in readers:
@@ -132,7 +132,7 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode("utf-8", "surrogateescape")  # Escaped bytes of file names that are not UTF-8 are valid.
+        value.encode("utf-8", "surrogateescape")  # File names may contain bytes that are not UTF-8.
     except UnicodeEncodeError:  # JSON allows one half of a surrogate pair, but UTF-8 does not.
         return False
     return True

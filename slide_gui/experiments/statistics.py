@@ -26,7 +26,7 @@ class CrossedMean:
     degrees : float
         Degrees of freedom of Student's t distribution, for intervals and tests of the mean.
     spread : float
-        Standard deviation of the means of the k rows of the matrix, with divisor k − 1.
+        Standard deviation of the means of the k rows of the matrix, with the divisor k − 1.
     """
 
     mean: float
@@ -65,7 +65,8 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     level of 5 %, the simulated rates of rejection were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five
     and 5.2 % with ten. With fewer than ten splits, the 97.5 % quantile of Student's t distribution is therefore raised
     to at least the approximation by Cochran and Cox. This approximation is a weighted mean of the quantiles for k − 1
-    and for n − 1 degrees of freedom. The weight of the former is the fraction of the variance that is due to splits.
+    and for n − 1 degrees of freedom. The weight of the quantile for k − 1 is the fraction of the variance that is due
+    to splits.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Published:
 
 @cache
 def published(key: str) -> tuple[Published, ...]:
-    """Return all published errors on the data set of the catalogue with this key.
+    """Return all published errors on a data set, given the key of the data set in the catalogue.
 
     The errors in the paper's Table 1 come first, then those in other publications.
     """
@@ -231,8 +231,8 @@ class CellPlan:
 
         A candidate with clearly more errors than the best candidate so far is excluded from further validation sets.
         This is the case if the difference between their numbers of errors exceeds twice the square root of the sum of
-        both numbers. This limit is about two standard errors of the difference. The best candidates, as many as
-        `averaged` specifies, are never excluded.
+        both numbers. This limit is about two standard errors of the difference. The `averaged` best candidates are
+        never excluded.
 
         Parameters
         ----------

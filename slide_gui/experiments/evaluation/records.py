@@ -58,7 +58,7 @@ class RecordFolder:
                     self.rows |= {row.hash: row} if row.is_current else {}
 
     def add(self, key: str, row: StoredRun) -> None:
-        """Append a run to a data set's file, unless the folder already contains it, and write the file to disk."""
+        """Append a run to a data set's file and flush the file to disk, unless the folder already contains the run."""
         if row.hash in self.rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -58,7 +58,7 @@ def remaining_cost(
     rows : sequence of StoredRun
         Runs in the store. Their durations are used to estimate the durations of other runs.
     progress : Progress
-        Can cancel the estimation, which takes two seconds for the full protocol.
+        Can cancel the estimation, which takes about two seconds for the full protocol.
     """
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
@@ -155,7 +155,7 @@ class _SplitRuns:
 
     @property
     def n_runs(self) -> int:
-        """Maximum number of runs of the split, which are needed if no candidate is excluded early."""
+        """Number of runs that the split needs if no candidate is excluded early."""
         return len(self._points) * self.task.plan.selects + 1
 
     def kind_of(self, spec: RunSpec) -> RunKind:

@@ -41,7 +41,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
     - The store contains runs that the plan requires on this version.
     - The stored test runs on this version use as many test rows as the plan.
     - The data are real.
-    - The store contains the largest number of these runs.
+    - The store contains more runs that the plan requires on this version than on the other versions.
     - The newest stored run is on this version.
 
     The numbers of rows in the descriptions are those of the catalogue, or of the plan if it uses fewer rows.
@@ -313,7 +313,7 @@ class Comparison:
     Attributes
     ----------
     p : float
-        Two-sided p-value of this comparison, not corrected for other comparisons.
+        Two-sided p-value of this comparison, not adjusted for the number of comparisons.
     adjusted : float
         P-value adjusted by Holm's method for the number of comparisons in the tables.
     difference : float
@@ -473,7 +473,7 @@ class EvaluationState:
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
     """Compare a method with a reference method on the splits for which both have results on the same test rows.
 
-    Splits with other test rows than the first compared split are left out.
+    Splits whose test rows differ from those of the first compared split are left out.
 
     Returns
     -------

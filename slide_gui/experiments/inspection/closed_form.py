@@ -1,8 +1,8 @@
 """Demonstrate two properties of the closed form for the weights W (eq. 8 of the paper).
 
-The weights W_m, fitted to m corrupted copies of the data (eq. 5 to 7), converge to W. Their error is proportional to
-m^−½. The positions of pixels do not affect the closed form. If W is fitted to shuffled pixels, it differs from W of the
-original pixels only in the order of its rows and columns.
+First, the weights W_m, fitted to m corrupted copies of the data (eq. 5 to 7), converge to W. Their error decreases in
+proportion to m^−½. Second, the positions of the pixels do not affect the closed form. If W is fitted to images with
+shuffled pixels, only the order of its rows and columns changes.
 """
 
 from dataclasses import dataclass, replace
@@ -19,11 +19,11 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Largest number of rows from which weights are computed. If there are more rows, a fixed random sample is used."""
+"""Maximum number of rows from which weights are computed. If there are more rows, a fixed random sample is used."""
 
 _ROUNDING = 1e-6
-# Smallest number m of corrupted copies whose errors are used to fit a curve of error against m. With fewer copies, the
-# errors are irregular, because a pixel that is rarely lit may be 0 in all copies.
+# Curves are fitted only to the errors of weights W_m with at least this number m of corrupted copies. With fewer
+# copies, the errors are irregular, because a rarely lit pixel may be 0 in all copies.
 _SETTLED = 8
 
 
@@ -38,7 +38,7 @@ class CopiesPoint:
     errors : ndarray of shape (s,)
         Relative error ‖W_m − W‖ / ‖W‖ (Frobenius norm, biases included) for each of the s seeds computed so far.
     row_errors : ndarray of shape (s, d)
-        Relative error of each row of W_m, for each seed. NaN if the corresponding row of W is zero.
+        Relative error of each row of W_m, for each seed. NaN if all weights in the corresponding row of W are 0.
     weights : ndarray of shape (d, d + 1), float32
         The weights W_m for the first seed.
     """
@@ -62,11 +62,11 @@ class Copies:
     limit : ndarray of shape (d, d + 1)
         The limit W of the weights W_m, computed from the same rows of the data by the closed form (eq. 8).
     n_rows, n_all : int
-        Number of rows from which W_m and W are computed, and total number of rows of the data.
+        Number of rows from which W_m and W are computed, and total number of rows in the data.
     seeds : int
-        Number of random corruptions over which errors are averaged, with seeds 0, 1, …
+        Number of random seeds (0, 1, …) of the corruption over which errors are averaged.
     points : tuple of CopiesPoint
-        Results computed so far, for m = 1, 2, 4, …
+        Results that have been computed so far, for m = 1, 2, 4, …
     """
 
     noise: float
@@ -78,11 +78,11 @@ class Copies:
     points: tuple[CopiesPoint, ...] = ()
 
     def finished(self) -> Self:
-        """Return a copy of this object with only those values of m whose errors are computed for all seeds."""
+        """Return a copy of this object that contains only those values of m for which all seeds have been computed."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return one tuple for each m: m, and the geometric mean, minimum and maximum of the errors over the seeds.
+        """Return a tuple for each m: the number m, and the geometric mean, minimum and maximum error over the seeds.
 
         The errors are those of the whole matrix W_m or, if `feature` is given, of the row of W_m that reconstructs this
         feature. Values of m are left out if an error is undefined, or so small that it may be a rounding error.
@@ -96,7 +96,7 @@ class Copies:
         return lines
 
     def slope(self, feature: int | None = None) -> float | None:
-        """Return the exponent b of the power law error ∝ m^b, fitted by least squares to the mean errors with m ≥ 8.
+        """Return the exponent b of the power law error ∝ m^b, fitted to the mean errors for m ≥ 8 by least squares.
 
         Return None if mean errors are available for fewer than three values of m ≥ 8.
         """
@@ -110,8 +110,9 @@ class Copies:
     def reference(self, feature: int | None = None) -> float | None:
         """Return the constant c of the curve c/√m that is fitted to the mean errors.
 
-        Only points with m ≥ 8 are fitted, because with fewer corrupted copies a pixel that is rarely lit may be 0 in
-        all copies. If no point with m ≥ 8 is computed yet, all points are fitted. Return None if there are no points.
+        The curve is fitted to the points with m ≥ 8, because with fewer corrupted copies, a rarely lit pixel may be 0
+        in all of them. If no such point has been computed yet, the curve is fitted to all points. Return None if there
+        are no points.
         """
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
@@ -122,7 +123,7 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """The content of the corrupted-copies figure: the fitted model, the errors of W_m, and the displayed row of W_m.
+    """The content of the figure on corrupted copies: the fitted model, the errors of W_m, and a row of W_m to display.
 
     Attributes
     ----------
@@ -131,7 +132,7 @@ class CopiesResult:
     copies : Copies
         The errors of W_m for several values of m.
     feature : int
-        Feature that the displayed row of weights reconstructs.
+        Index of the feature that the displayed row of weights reconstructs.
     shown : int
         The value of m for the displayed row of W_m. An element of `copies.points` has this value.
     """
@@ -143,14 +144,14 @@ class CopiesResult:
 
     @property
     def point(self) -> CopiesPoint:
-        """The element of `copies.points` whose number of corrupted copies is `shown`."""
+        """The element of `copies.points` for the number `shown` of corrupted copies."""
         return next(point for point in self.copies.points if point.copies == self.shown)
 
 
 class CopiesStudy:
     """Computes the weights W_m for m = 1, 2, 4, … corrupted copies of the data, and the errors of W_m.
 
-    The method `run` returns the results as an object of the class `Copies`. If a computation is cancelled, its results
+    The method `run` returns the results as an object of the class `Copies`. If `run` is cancelled, its results so far
     are kept, and the next call of `run` continues from them.
 
     Parameters
@@ -160,11 +161,11 @@ class CopiesStudy:
     layer : int
         Layer whose weights W_m are computed, from 1 to the depth of the stack.
     seeds : int
-        Number of random corruptions over which errors are averaged.
+        Number of random seeds of the corruption over which errors are averaged.
     most : int
-        The largest number m of corrupted copies.
+        Largest number m of corrupted copies for which weights are computed.
     most_rows : int
-        Largest number of rows to use. If the data have more rows, a random sample is drawn with a fixed seed.
+        Maximum number of rows to use. If the data have more rows, a random sample is drawn with a fixed seed.
 
     Raises
     ------
@@ -190,7 +191,7 @@ class CopiesStudy:
         self._result: Copies | None = None
 
     def run(self, progress: Progress = NO_PROGRESS) -> Copies:
-        """Return the results for all values of m. After each W_m, report the results computed so far to `progress`."""
+        """Return the results for all values of m. Report the available results to `progress` after each matrix W_m."""
         result = self._result or self._prepared(progress)
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:
@@ -228,7 +229,7 @@ class CopiesStudy:
 
 
 def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
-    """Return a copy of `study` that also contains the errors of the matrices W_m of the next seed, in `weights`."""
+    """Return a copy of `study` to which the errors of `weights`, the matrix W_m for the next seed, are added."""
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -246,19 +247,19 @@ def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies
 
 @dataclass(frozen=True, eq=False)
 class ShuffledFit:
-    """A stack fitted to the original rows, and a stack fitted to the rows with shuffled pixels.
+    """A stack fitted to the original rows, and a stack fitted to the same rows with shuffled pixels.
 
     Attributes
     ----------
     stack : Stack
         Stack fitted to the original rows.
     shuffled : Stack
-        Stack fitted to the shuffled rows.
+        Stack fitted to the rows with shuffled pixels.
     differences : tuple of float
-        Largest absolute difference between the weights or biases of the two stacks, for each layer. Before the
-        comparison, the weights of `shuffled` are put into the original order of the pixels.
+        Largest absolute difference between the weights and biases of the two stacks, for each layer. For the
+        comparison, the weights of `shuffled` are put back into the original order of the pixels.
     largest : tuple of float
-        Largest absolute weight or bias of `stack`, for each layer.
+        Largest absolute value among the weights and biases of `stack`, for each layer.
     """
 
     stack: Stack
@@ -273,12 +274,12 @@ def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
 
 
 def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights for shuffled pixels, with rows and columns put into the original order of the pixels.
+    """Return weights for shuffled pixels, with their rows and columns put back into the original order of the pixels.
 
     Parameters
     ----------
     weights : ndarray of shape (d, d + 1)
-        Weights that were fitted to shuffled rows. The last column is the bias.
+        Weights that were fitted to rows with shuffled pixels. The last column contains the biases.
     order : ndarray of shape (d,)
         Result of `shuffling`.
     """
@@ -289,7 +290,7 @@ def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArra
 def fit_shuffled(
     rows: NDArray[Any], stack: Stack, order: NDArray[np.int64], *, progress: Progress = NO_PROGRESS
 ) -> ShuffledFit:
-    """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of the two stacks.
+    """Fit a stack with the parameters of `stack` to rows with shuffled pixels, and compare the weights of both stacks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Compare two runs: McNemar's test of their errors, and the difference of their weights W."""
+"""Compare two runs: McNemar's test of their errors, and the difference between their weights W."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
-    """Rows of the weights W of two runs, A and B, for the same pixels.
+    """Rows of the weights W of two runs, A and B, that reconstruct the same pixels.
 
     Attributes
     ----------
     pixels : tuple of int, length k
-        Reconstructed features.
+        Indices of the reconstructed features.
     first, second : ndarray of shape (k, depth, d + 1), float64
-        ``first[i, j]`` contains the weights of layer j + 1 of run A that reconstruct pixel i. Their bias is the last
-        element. `second` contains the weights and biases of run B in the same form.
+        ``first[i, j]`` contains the weights of layer j + 1 of run A that reconstruct pixel i. The last element is the
+        bias. `second` contains the weights and biases of run B in the same form.
     difference : ndarray of shape (k, smaller depth, d + 1), float64
         Weights of run A minus weights of run B, for the layers that both runs have.
     contributions : bool
-        True if each weight is multiplied by the root mean square of its input feature. This is the case if a few
-        weights of a layer would make all others invisible in a picture (`drowns`).
+        True if each weight is multiplied by the root mean square of its input feature. This is done if a few weights of
+        a layer are so large that all others would be invisible in a picture (`drowns`).
     """
 
     pixels: tuple[int, ...]
@@ -49,18 +49,19 @@ class ComparedRows:
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """Two runs with rows of their weights W, or the reason why the rows are missing.
+    """Two runs, and rows of their weights W or the reason why these rows are missing.
 
     Attributes
     ----------
     first, second : RunResult or StoredRun
-        The two runs. A run that came with the program is a `StoredRun`, because it has no complete result.
+        The two runs. A run that was shipped with the program is a `StoredRun`, because its complete result is not
+        available.
     rows : ComparedRows or None
         Rows of the weights of both runs. None if they cannot be compared.
     why_not : str
         The reason why `rows` is None, as a sentence. Empty if `rows` is given.
     label_names, feature_names : tuple of str
-        Names of the classes and of the features in the data of both runs. Empty if this data set is not open.
+        Names of the classes and of the features in the data set of both runs. Empty if this data set is not open.
     """
 
     first: RunResult | StoredRun
@@ -73,7 +74,7 @@ class RunComparison:
 
 
 def compare_errors(first: RunResult | StoredRun, second: RunResult | StoredRun) -> McNemar | None:
-    """Return McNemar's test of two runs on the same test rows, or None if their rows differ or are unknown."""
+    """Return McNemar's test of two runs on the same test rows, or None if these are different or unknown."""
     if first.row_errors is None or second.row_errors is None:
         return None
     errors = error_matrix((first.row_errors, second.row_errors))
@@ -95,13 +96,13 @@ def compare_rows(
     Raises
     ------
     DataError
-        If a run was computed on other data.
+        If one of the runs was computed on another data set.
     """
     reuse = Reuse()
     stacks = []
     for spec, part in progress.each((first, second)):
         if spec.fingerprint != dataset.fingerprint:
-            raise DataError("weights are compared only on the data set of both runs; open that data set", dataset.name)
+            raise DataError("the data set of both runs is not open; open it to compare their weights", dataset.name)
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)

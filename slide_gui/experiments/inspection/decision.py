@@ -14,14 +14,14 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_NEAREST = 3  # Number of nearest support vectors reported for the predicted class, and for the next best class.
+_NEAREST = 3  # Number of nearest support vectors reported for the predicted class, and for the second-best class.
 MOST_CHANGES = 48
-"""Largest number of features that `Decider.flip` may change to alter the predicted class."""
+"""Maximum number of features that `Decider.flip` may change to alter the predicted class."""
 # `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
-# steps try the features that `Decider._apart` returns. They also try `_PROMISING` other features, whose changes lowered
+# steps try the features that `Decider._apart` returns. They also try the `_PROMISING` features whose changes lowered
 # the margin of the predicted class most in the first step.
 _PROMISING = 64
-_BATCH = 64  # Number of images that are evaluated at once. The search can be cancelled between two batches.
+_BATCH = 64  # Number of images that are classified at once. The search can be cancelled between two batches.
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class SupportVector:
     code : int
         Class of the support vector.
     kernel : float
-        Value K(h, h_s) of the kernel, where h are the representations of the image and h_s those of the support vector.
-        K is 1 for equal images, and close to 0 for very different images.
+        Value K(h, h_s) of the kernel for the representations h of the image and h_s of the support vector. K is 1 for
+        identical images, and close to 0 for very different images.
     pull : float
-        Contribution of the support vector to the margin of the predicted class over the next best class. It is negative
-        if the support vector favours the next best class.
+        Contribution of the support vector to the margin of the predicted class over the second-best class. It is
+        negative if the support vector favours the second-best class.
     shares : tuple of float
         Fraction that each layer t contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t², where σ_t is the kernel width.
     """
@@ -58,14 +58,14 @@ class Decision:
     Attributes
     ----------
     first, second : int
-        The predicted class, and the next best class.
+        The predicted class, and the second-best class.
     votes : tuple of int
         Number of pairwise classifiers won by each class.
     margins : tuple of float
         Margin of the predicted class over each class. 0 for the predicted class itself.
     nearest : tuple of SupportVector
-        Nearest support vectors of the predicted and of the next best class. The two classes alternate, and the nearest
-        support vectors come first.
+        The nearest support vectors of the predicted class and of the second-best class. The two classes alternate, and
+        each class is sorted by increasing distance from the image.
     shares : tuple of float
         Fraction that each layer contributes to the sum of −ln K over the support vectors in `nearest`.
     """
@@ -79,28 +79,28 @@ class Decision:
 
     @property
     def margin(self) -> float:
-        """Margin of the predicted class over the next best class."""
+        """Margin of the predicted class over the second-best class."""
         return self.margins[self.second]
 
 
 @dataclass(frozen=True, eq=False)
 class Flip:
-    """Changes of single features that alter the predicted class.
+    """Changes of individual features that together alter the predicted class of an image.
 
     Attributes
     ----------
     image : ndarray of shape (d,)
         The changed image.
     features : tuple of int
-        The changed features. A changed feature has the lowest or the highest value of its range, whichever is farther
-        from its original value. Empty if the search failed.
+        Indices of the changed features. A changed feature is set to the lowest or the highest value of its range,
+        whichever is farther from its original value. Empty if the search failed.
     code : int
         The predicted class of the changed image.
     fewest : bool
-        True if it is certain that no smaller set of such changes alters the class. This is certain for one or two
-        changed features, because every single change is tried first. Three or more features are found by a greedy
-        search. It tries the features whose single changes lower the margin of the predicted class most. It also tries
-        the features whose changes bring the image closer to the nearest support vector of the next best class.
+        True if no smaller set of such changes can alter the class. This is certain for one or two changed features,
+        because all changes of single features are tried first. Three or more features are found by a greedy search. It
+        tries the features whose individual changes lower the margin of the predicted class most. It also tries the
+        features whose changes bring the image closer to the nearest support vector of the second-best class.
         Unnecessary changes are undone at the end.
     """
 
@@ -134,23 +134,23 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """Number of multiplications that one prediction needs if the representation of the image is already known."""
+        """Number of multiplications for one prediction if the representations of the image are already known."""
         return sum(block.size for block in self._blocks)
 
     @cached_property
     def _range(self) -> tuple[Array, Array]:
-        """Lowest and highest value of each feature in the training set. The pixels of images share one range."""
+        """Lowest and highest value of each feature in the training set. All pixels of images have the same range."""
         axis, rows = None if self._images else 0, self._train
         low, high = np.float64(rows.min(axis=axis)), np.float64(rows.max(axis=axis))
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
 
     def decide(self, representations: NDArray[np.floating]) -> Decision:
-        """Predict the class of one image. BLAS is not used, because another thread may be using it.
+        """Predict and explain the class of one image. BLAS is avoided, because another thread may be using it.
 
         Parameters
         ----------
         representations : ndarray of shape ((l + 1)·d,)
-            Representations [h⁰, h¹, …] of the image in all layers. The number of layers above the input h⁰ is l.
+            Representations [h⁰, h¹, …, hˡ] of the image, where h⁰ is the input and l is the number of layers.
         """
         exponents = self._exponents(representations)
         kernel = np.exp(-exponents.sum(axis=0))
@@ -180,7 +180,7 @@ class Decider:
         )
 
     def _exponents(self, representations: NDArray[np.floating]) -> Array:
-        """Return the terms ‖h^t − h_s^t‖² / σ_t² of −ln K. The class `SupportVector` explains the symbols.
+        """Return the terms ‖h^t − h_s^t‖² / σ_t² of −ln K, whose symbols are explained in `SupportVector`.
 
         The result has one row for each layer t and one column for each support vector.
         """
@@ -237,9 +237,9 @@ class Decider:
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins of all pairwise classifiers for changed copies of an image.
+        """Return the margins of all pairwise classifiers for copies of an image, each with one changed feature.
 
-        Row i contains the margins for a copy in which only ``features[i]`` is changed, to its value in `far`.
+        Row i contains the margins for the copy in which ``features[i]`` is set to its value in `far`.
         """
         margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
@@ -252,7 +252,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Undo all changes without which the predicted class still differs from the class `first`."""
+        """Undo each change that is not needed to make the predicted class differ from the class `first`."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]
@@ -273,11 +273,11 @@ class Decider:
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
-    """Return the predicted class, the next best class, and the pairwise classifiers of the predicted class.
+    """Return the predicted class, the second-best class, and the pairwise classifiers of the predicted class.
 
-    The pairwise classifiers are returned as a dictionary, whose keys are the classes. Each value contains the index of
-    the classifier that separates the class from the predicted class, and a sign. The margin of this classifier times
-    the sign is positive if the classifier favours the predicted class.
+    The pairwise classifiers are returned as a dictionary, whose keys are the other classes. Each value contains the
+    index of the classifier that separates this class from the predicted class, and a sign. The margin of the classifier
+    times the sign is positive if the classifier favours the predicted class.
     """
     scores = class_scores(margins[None], n_classes)[0]
     first = int(predicted_codes(margins[None], n_classes)[0])

@@ -21,7 +21,7 @@ class FlowLayer:
     Attributes
     ----------
     squashed : ndarray of shape (d,)
-        Output T(hᵏ⁻¹) of the squashing function, which is the input of the linear map Wᵏ.
+        Output T(hᵏ⁻¹) of the squashing function T, which is the input of the linear map Wᵏ.
     output : ndarray of shape (d,)
         The representation hᵏ of this layer.
     target_error : float
@@ -48,7 +48,7 @@ class Flow:
     survivors : ndarray of shape (d,), bool
         True for features that the corruption does not set to 0. All are True if the image is not corrupted.
     corrupted : ndarray of shape (d,)
-        The input x̃ of the stack: the image x, with all features that do not survive set to 0.
+        The input x̃ of the stack, that is, the image x in which all features that do not survive are set to 0.
     corruption_error : float
         Mean of (x̃ − x)² over the features.
     layers : tuple of FlowLayer
@@ -88,7 +88,7 @@ class FlowResult:
 
 
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
-    """Return a mask of the features that survive one corruption, each with probability p = 1 − noise (§3).
+    """Return a mask of the features that survive a random corruption, each with probability p = 1 − noise (§3).
 
     With the same seed, a feature that survives at one noise level survives at every lower noise level.
     """
@@ -112,8 +112,8 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 class Forward:
     """Applies stacks to single images. The weights of each layer are converted to the data type of the stack only once.
 
-    The computation does not use BLAS, so that it need not wait for matrix products of another thread. For four layers
-    with 784 features, it takes about half a millisecond.
+    The computation does not use BLAS, so that it need not wait until another thread has computed its matrix products.
+    For four layers with 784 features, it takes about half a millisecond.
     """
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class Forward:
         Raises
         ------
         ValueError
-            If the number of features of the image differs from that of the stack.
+            If the image and the stack have different numbers of features.
         """
         p, d = stack.parameters, stack.n_features
         if image.shape != (d,):
@@ -165,12 +165,12 @@ def flow_result(
     name : str
         Name of the image in exported files.
     caption : str, optional
-        Name of the image in the window, if it differs from `name`.
+        Name of the image in the window. Default: `name`.
 
     Raises
     ------
     ValueError
-        If the number of features of the image differs from that of the model.
+        If the image and the model have different numbers of features.
     """
     noise = model.stack.parameters.noise
     surviving = None if seed is None else survivors(image.size, noise, seed)

@@ -12,12 +12,12 @@ _QUANTILE = 0.99
 
 
 class Likeness:
-    """Detects images that are unlike the training images: 99 % of the training images have a smaller leverage.
+    """Detects images that are unlike the training images, that is, whose leverage exceeds that of 99 % of them.
 
     Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
-    is large if the bright pixels of x, or their combination, are bright in few training images. The limit is determined
-    from the leverage of each training image with respect to all other training images. This leverage is h / (1 − h) if
-    h is the leverage of the training image with respect to all training images.
+    is large if the bright pixels of x, or their combination, are bright in few training images. The limit of the
+    leverage is determined from the leverage of each training image with respect to all other training images. This is h
+    / (1 − h), where h is the leverage with respect to all training images, including the image itself.
 
     Parameters
     ----------
@@ -27,7 +27,8 @@ class Likeness:
     Attributes
     ----------
     limit : float
-        99 % quantile of the leverages of the training images. It is infinite for images with more than 3000 features.
+        99 % quantile of the leverages of the training images. If the images have more than 3000 features, the leverages
+        are not computed and the limit is infinite.
     """
 
     def __init__(self, images: NDArray[Any], progress: Progress = NO_PROGRESS) -> None:

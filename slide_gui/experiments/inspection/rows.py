@@ -22,12 +22,12 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
-_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four layers fitted to MNIST take 40 MB.
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four layers for MNIST take 40 MB.
 
 # With other squashing functions, weights change too fast with the noise level to be interpolated.
 _INTERPOLATED = "threshold", "tanh"
-_REST_SECONDS = 0.02  # The user has stopped moving a slider if its value is constant for this time.
-_NEAR = 2  # The function `nearby_peak` searches up to this distance in pixels.
+_REST_SECONDS = 0.02  # A slider is at rest if its value has not changed for this time.
+_NEAR = 2  # The function `nearby_peak` searches up to this distance, in pixels.
 _DROWNING = 10.0
 
 
@@ -40,8 +40,9 @@ class Preview:
     parameters : StackParameters
         Parameters of the stack.
     rows : dict of int to ndarray of shape (layers, d + 1)
-        Maps a feature to the rows of W that reconstruct it. The bias is the last element of each row. The row of the
-        first layer is exact. If layers can be interpolated, the interpolated rows of the other layers follow.
+        Maps the index of a feature to the rows of W that reconstruct it. The last element of each row is the bias. The
+        first row is the exact row of the first layer. If layers can be interpolated, the interpolated rows of the other
+        layers follow.
     rms : ndarray of shape (layers, d), or None
         Root mean square of each input feature of the interpolated layers. None if no layers are interpolated.
     layers : tuple of ApproximateLayer
@@ -64,9 +65,10 @@ class Fit:
 
 
 class Explorer:
-    """Fits stacks to one set of rows. Only one thread at a time may use it, except for `stored_fit` and `interpolates`.
+    """Fits stacks with different parameters to the same rows.
 
-    The latest fits are cached: at most 32 fits, and at most 256 MB unless the latest fit alone is larger.
+    Only one thread at a time may use an explorer, except for the methods `stored_fit` and `interpolates`. The latest
+    fits are cached: at most 32 fits, and at most 256 MB unless the latest fit alone is larger.
 
     Attributes
     ----------
@@ -77,15 +79,15 @@ class Explorer:
 
     def __init__(self, rows: NDArray[Any], image_shape: tuple[int, ...] | None = None) -> None:
         self._rows, self._image_shape = rows, image_shape or ()
-        # The tuple contains the oldest fit first. Other threads may read it, because it is always replaced as a whole.
+        # Cached fits, the oldest first. Other threads may read this tuple, because it is always replaced as a whole.
         self._fits: tuple[Fit, ...] = ()
         # The keys of `_scatters`, `_paths` and `_approximations` are data types, as in `StackParameters.sums`.
         self._scatters: dict[str, InputScatter] = {}
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}
-        self._problems: dict[tuple[str, float, bool], str] = {}  # Warnings, by squashing, threshold and depth > 0.
+        self._problems: dict[tuple[str, float, bool], str] = {}  # Maps (squashing, threshold, depth > 0) to a warning.
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}
         self.interpolation: Interpolation | None = None
-        # The latest approximate layers. The tuple is emptied after each fit.
+        # The most recent approximate layers. This tuple is emptied after each fit.
         self._approximated: tuple[ApproximateLayer, ...] = ()
 
     def update(
@@ -98,8 +100,8 @@ class Explorer:
     ) -> Stack:
         """Fit a stack, after previewing rows of its first layer and approximate weights of all layers.
 
-        After `prepare_interpolation`, the first preview contains rows of all layers. All interpolated weights follow
-        when the user stops moving the slider, because drawing all weights is slow.
+        After `prepare_interpolation`, the first preview contains rows of all layers. The remaining interpolated weights
+        follow only when the user stops moving the slider, because drawing them is slow.
 
         Parameters
         ----------
@@ -140,14 +142,15 @@ class Explorer:
             self._scatters[parameters.sums] = scatter
         shape, part = self._image_shape, progress.part(share, 1.0)
         if len(self._rows) <= MOST_ROWS and any(layer.parameters == parameters for layer in self._approximated):
-            # The window already shows approximate layers. Painting each exact layer would delay the next layers.
+            # The window already shows approximate layers. Drawing each exact layer would delay the fit of the next
+            # layer.
             part = MonotonicProgress(part).pulse
         stack = fit_stack(self._rows, parameters, scatter=scatter, image_shape=shape, progress=part)
         self._keep(Fit(stack, time.monotonic() - started, self._problem(parameters)))
         return stack
 
     def _approximate(self, parameters: StackParameters, progress: Progress) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers or, if these are unavailable, approximate layers. The tuple may be empty."""
+        """Return interpolated layers or, if there are none, approximate layers. The result may be empty."""
         layers = () if self.interpolation is None else self.interpolation.layers(parameters)
         if not layers and parameters.noise >= LEAST_NOISE:
             approximation = self.approximation(parameters, MonotonicProgress(progress).pulse)
@@ -175,7 +178,7 @@ class Explorer:
         return self._problems[key]
 
     def _scatter(self, parameters: StackParameters) -> InputScatter | None:
-        """Return the cached scatter of the input, or None if a fit with these parameters cannot use it."""
+        """Return the cached scatter of the input, or None if there is none that a fit with these parameters can use."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
@@ -187,11 +190,11 @@ class Explorer:
     def prepare_interpolation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> None:
         """Compute layers at several noise levels, so that previews at all noise levels show interpolated layers.
 
-        There is no interpolation before the first fit, or if the layers would need more than 256 MB, or if layers are
-        fitted on T(h). With the threshold function, such layers change abruptly with the noise level. On MNIST, the
-        median error of a row in the fourth layer would be 26 % of its norm instead of 3 %. There is also no
-        interpolation for the sigmoid and the identity. On generated Rectangles at noise 0.8, the errors would be 2700 %
-        and 18 % instead of 2 %.
+        There is no interpolation before the first fit, if the layers would need more than 256 MB, or if layers are
+        fitted to reconstruct T(h). With the threshold function, layers fitted to T(h) change abruptly with the noise
+        level. On MNIST, the median error of an interpolated row in the fourth layer would be 26 % of its norm instead
+        of 3 %. There is also no interpolation with the sigmoid or the identity as squashing function. On generated
+        Rectangles at noise 0.8, the errors would be 2700 % and 18 %, respectively, instead of 2 %.
         """
         approximation, d = self.approximation(parameters, progress), self._rows.shape[1]
         n_bytes = 4 * Interpolation.LEVELS * parameters.depth * d * (d + 1)
@@ -210,7 +213,7 @@ class Explorer:
         return known is not None and known.is_complete and known.serves(parameters)
 
     def approximation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> Approximation | None:
-        """Return the object that approximates all layers at any noise level, ridge and depth.
+        """Return an object that approximates all layers for any noise level, ridge and depth.
 
         Return None before the first fit, or if the data have too many features.
         """
@@ -224,7 +227,7 @@ class Explorer:
         return known[1]
 
     def noise_path(self, parameters: StackParameters) -> NoisePath | None:
-        """Return the object that computes the first layer at any noise level.
+        """Return an object that computes the first layer for any noise level.
 
         Return None before the first fit, or if the data have too many features.
         """
@@ -249,12 +252,12 @@ def _bytes_of(fit: Fit) -> int:
 
 @dataclass(frozen=True, eq=False)
 class WeightRows:
-    """One row of Wᵏ for each selected pixel and layer.
+    """The rows of the weights Wᵏ that reconstruct selected pixels, for each layer k.
 
     Attributes
     ----------
     dataset, fingerprint : str
-        Name of the data set and SHA-256 of its contents.
+        Name of the data set, and SHA-256 hash of its contents.
     image_shape : tuple of (rows, columns), or None
         Shape of the images. None for features that are not pixels.
     generated : bool
@@ -262,7 +265,7 @@ class WeightRows:
     parameters : StackParameters
         Parameters of the fit.
     pixels : tuple of int, length k
-        The reconstructed features, numbered in row-major order of the image.
+        Indices of the reconstructed features. Pixels are numbered in row-major order.
     rows : ndarray of shape (k, depth, d), float64
         ``rows[i, j]`` holds the weights of layer j + 1 that reconstruct pixel i.
     biases : ndarray of shape (k, depth), float64
@@ -272,7 +275,7 @@ class WeightRows:
     feature_names : tuple of str
         Names of the features, empty if the features have no names.
     drowned : bool
-        True if a few weights of a layer would make all others invisible in a picture (`drowns`).
+        True if a few weights of a layer are so large that all others would be invisible in a picture (`drowns`).
     """
 
     dataset: str
@@ -337,10 +340,10 @@ def rows_by_noise(
     noises: Sequence[float],
     progress: Progress = NO_PROGRESS,
 ) -> list[WeightRows]:
-    """Return the rows of W of stacks that differ only in their noise level, in the order of `noises`.
+    """Return the rows of W that reconstruct the given pixels, from one stack for each noise level in `noises`.
 
-    The scatter of the training rows does not depend on the noise level, so it is computed only once. The rows of W are
-    the same as if each stack were fitted separately.
+    All other parameters of the stacks are equal. The scatter of the training rows does not depend on the noise level,
+    so it is computed only once. The rows of W are the same as if each stack were fitted separately.
 
     Raises
     ------
@@ -358,7 +361,7 @@ def rows_by_noise(
 
 
 def _wait(end: float, progress: Progress) -> None:
-    """Wait until the time `end`. The progress object can cancel the wait."""
+    """Wait until `time.monotonic()` reaches `end`. The progress object can cancel the wait."""
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, 0.005))
         progress.report(0.0)
@@ -367,16 +370,16 @@ def _wait(end: float, progress: Progress) -> None:
 def input_rms(layer: Layer | ApproximateLayer) -> Array:
     """Return the root mean square of each input feature of a fitted layer over the n training rows, shape (d,).
 
-    The value of feature j is sqrt(S_jj / n), where S is the scatter (sum of products) of the layer's inputs. This value
-    times a weight is the typical contribution of the feature to a reconstruction. The typical contribution of a rarely
-    lit pixel is therefore small even if its weight is large.
+    The root mean square of feature j is sqrt(S_jj / n), where S is the scatter (sum of products) of the layer's inputs.
+    Multiplied by a weight, it gives the typical contribution of the feature to a reconstruction. A rarely lit pixel
+    therefore has a small typical contribution even if its weight is large.
     """
     # The scatter matrix is missing only in layers read from a model file, for which this function is not called.
     return _rms(layer.squares if isinstance(layer, ApproximateLayer) else np.diag(cast(Array, layer.scatter)))
 
 
 def _rms(squares: NDArray[np.floating]) -> Array:
-    """Return the root mean square of each input feature, given the diagonal of one or of several scatter matrices."""
+    """Return the root mean square of each input feature, given the diagonals of one or more scatter matrices."""
     return np.asarray(np.sqrt(np.maximum(squares[..., :-1], 0.0) / squares[..., -1:]))
 
 
@@ -385,34 +388,35 @@ def typical_peak(largest: NDArray[np.floating]) -> float:
 
     `largest` contains the largest absolute weight of each row, or of each column, of a weight matrix.
     """
-    lit = np.sort(largest[largest > 0])  # The function np.median is slow at first use, because it imports numpy.ma.
+    lit = np.sort(largest[largest > 0])  # The first call of np.median would be slow, because it imports numpy.ma.
     return float(lit[(len(lit) - 1) // 2] + lit[len(lit) // 2]) / 2 if lit.size else 1.0
 
 
 def drowns(layer: Layer) -> bool:
     """Return True if a few weights of a layer are so large that all others would be invisible in a picture.
 
-    For this test, the largest absolute weight of each input pixel is determined. The maximum of these weights must
-    exceed ten times their median. The median leaves out pixels whose weights are all 0. If all pixels are lit equally
-    often, the ratio is 1 to 3 at usual noise levels. MNIST has a ring of rarely lit pixels. Its ratio is 26 in the
-    first layer at noise 0.3, and more than 1000 in higher layers.
+    For this test, the largest absolute weight of each input pixel is determined. The maximum of these values must be
+    more than ten times their median. The median leaves out pixels whose weights are all 0. If all pixels are lit
+    equally often, the ratio of maximum to median is 1 to 3 at usual noise levels. For MNIST, which has a ring of rarely
+    lit pixels, the ratio is 26 in the first layer at noise 0.3, and more than 1000 in higher layers.
     """
     largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
     return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)
 
 
 def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> float:
-    """Return the largest absolute weight within two pixels of the reconstructed pixel, as the colour limit of the row.
+    """Return the colour limit of a row: the largest absolute weight within two pixels of the reconstructed pixel.
 
     This is usually the weight of the reconstructed pixel itself. A pixel that is lit in only one or two images can have
-    a weight a thousand times larger. With that weight as the colour limit, all other weights would be invisible.
+    a weight that is a thousand times larger. If that weight were the colour limit, all other weights would be
+    invisible.
 
     Parameters
     ----------
     row : ndarray of shape (d,)
         Weights without the bias.
     pixel : int
-        The reconstructed feature.
+        Index of the reconstructed feature.
     image_shape : tuple of (rows, columns), or None
         Shape of the images. None for features that are not pixels. In this case, the largest absolute weight of the row
         is returned, because the features have no positions.
@@ -420,7 +424,7 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
     Returns
     -------
     float
-        The colour limit. If all weights nearby are zero, the largest absolute weight of the whole row.
+        The colour limit. If all nearby weights are 0, this is the largest absolute weight in the whole row.
     """
     whole = float(np.abs(row).max(initial=0.0))
     if image_shape is None:
@@ -431,11 +435,11 @@ def nearby_peak(row: Array, pixel: int, image_shape: tuple[int, int] | None) -> 
 
 
 def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k: int = 4) -> tuple[int, ...]:
-    """Select example pixels for the weight figure, which are bright and far from each other and from the border.
+    """Select example pixels for the weight figure that are bright, and far from each other and from the border.
 
-    Pixels are selected one after another. The next pixel maximises the product of mean brightness and distance. The
-    distance is measured to the border or to the nearest pixel already selected, whichever is nearer. If several pixels
-    have the same product, the first of them in row-major order is selected.
+    The pixels are selected one after another. Each maximises the product of mean brightness and distance, which is
+    measured to the border or to the nearest pixel already selected, whichever is nearer. If several pixels have the
+    same product, the first of them in row-major order is selected.
 
     Parameters
     ----------
@@ -478,13 +482,13 @@ class Explanation:
     Attributes
     ----------
     a, b : int
-        The reconstructed feature, and the feature that the weight multiplies.
+        Indices of the reconstructed feature, and of the feature that the weight multiplies.
     n : int
         Number of training rows.
     survival : float
-        Probability p = 1 − noise that a feature survives.
+        Probability p = 1 − noise that a feature survives the corruption.
     product : float
-        Entry (a, b) of W (E[Q] + ridge·I). It equals E[P]_ab for the weights W of the closed form.
+        Entry (a, b) of W (E[Q] + ridge·I), which equals E[P]_ab if W is computed by the closed form.
     s_row : ndarray of shape (d,)
         Row a of the scatter S = XXᵀ, not divided by n. The columns of X are the inputs of the layer.
     p_row : ndarray of shape (d,)
@@ -513,7 +517,7 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        Scatter S of the input of the layer, with a constant 1 appended to each input.
+        Scatter S of the layer's inputs, to each of which a constant 1 is appended.
     row : ndarray of shape (d + 1,)
         Row a of the weights W of the layer. The last element is the bias.
     noise, ridge : float

@@ -67,7 +67,7 @@ Versions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """The choice of the processes that compute runs. By default, this process computes all runs, one after another.
+    """Specifies which processes compute runs. By default, this process computes all runs, one after another.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def versions_here() -> Versions:
 
 
 def refuse_other(address: str, versions: Versions, expected: Versions) -> None:
-    """Raise ClusterError if a worker's versions differ from the expected ones, because they affect the results."""
+    """Raise ClusterError if a worker does not have the expected library versions, on which the results depend."""
     known = dict(versions)
     for name, wanted in expected:
         if known.get(name) != wanted:
@@ -148,7 +148,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     ------
     ClusterError
         If Dask is not installed, the scheduler does not answer, or there are no workers. Also if a worker computes
-        several tasks at once, or its versions differ from those of this process (`versions_here`).
+        several tasks at once, or has other library versions than this process (`versions_here`).
     Cancelled
         If `progress` cancels the attempt to connect.
     """
@@ -188,7 +188,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return self._counted[0]
 
     def workers(self) -> dict[str, Versions]:
-        """Return the address of each connected worker with the result of `versions_here` on this worker.
+        """Map the address of each connected worker to the result of `versions_here` on that worker.
 
         Raises
         ------

@@ -111,9 +111,10 @@ def known_results(
 ) -> dict[Place, dict[str, PointResult]]:
     """Return the known results of a setting for each noise level and depth, as dictionaries keyed by run hash.
 
-    A setting consists of all other parameters of a run. A run without layers is included at every noise level, because
-    it does not depend on the noise level. If two runs have the same noise level, depth, split and seed, only one of
-    them is returned, preferably one that did not start from the kernel widths of another run.
+    A setting consists of all parameters of a run except noise level, depth, split and seed. A run without layers is
+    included at every noise level, because it does not depend on the noise level. If two runs have the same noise level,
+    depth, split and seed, only one of them is returned, preferably one that did not start from the kernel widths of
+    another run.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def known_results(
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
         if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
-        with suppress(ValueError):  # The stored values may be damaged, or written by another version.
+        with suppress(ValueError):  # The stored values may be damaged, or of another program version.
             spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
             point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
             take(run.hash, way, PointResult.of(point, run))

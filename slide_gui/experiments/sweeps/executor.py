@@ -57,8 +57,7 @@ class RunRequest:
     spec : RunSpec
         The specification of the run, as `RunSpec.checked` returns it.
     dataset : Dataset
-        Data set of the run. If it holds out a different test set than `spec` requires, the run divides the same rows
-        again.
+        Data set of the run. If it holds out a different test set than `spec` requires, the run divides its rows again.
     rank : int
         Runs with a lower rank start first.
     deepest : int or None
@@ -102,7 +101,7 @@ class InlineExecutor:
         """Submit a run.
 
         If the submitted run starts from the kernel widths of another run, `neighbour` is the result of that other run,
-        otherwise None. `seconds` is the `_Pending.chain_seconds` of the submitted run. Only a cluster uses it.
+        otherwise None. `seconds` is the `_Pending.chain_seconds` of the submitted run. Only `ClusterExecutor` uses it.
         """
         self._submitted = request, neighbour
 
@@ -294,7 +293,7 @@ class _RunProgress(TaskProgress):
 
 @dataclass(eq=False)
 class _Pending:
-    """A run that has no result yet: a requested run, or a run whose kernel widths are the starting point of one.
+    """A run that has no result yet. It was requested, or a requested run starts from its kernel widths.
 
     Attributes
     ----------
@@ -483,7 +482,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     # Order
 
     def _order_new(self) -> None:
-        """Set the `order` of all new pending runs, and mark those that need not wait for another run as ready."""
+        """Set the `order` of all new pending runs, and mark those that wait for no other run as ready to start."""
         new, self._new = self._new, []
         before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
@@ -506,7 +505,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         """Return the hash of the pending run for which the given run must wait, or None if there is none.
 
         A run waits for the run from whose kernel widths it starts. Otherwise, it waits for the most recently added run
-        that shares its autoencoders, because the worker that computes the latter then has them in its cache.
+        that shares its autoencoders, because the worker of that run then has the autoencoders in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:

@@ -195,7 +195,7 @@ class _Sweep:
         self._numbers: dict[str, list[int]] = {}
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
-        self._n_points = len(self._numbers)  # If several points have the same run, it is counted once.
+        self._n_points = len(self._numbers)  # A run that several points have in common is counted once.
         self._done: dict[int, PointResult] = {}
         self._groups: dict[tuple[int, ...], list[int]] = {}  # Maps a group of points (`_group`) to their indices.
         for number, point in enumerate(points if choose != "none" else ()):
@@ -266,18 +266,18 @@ class _Sweep:
 def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -> CostModel:
     """Return a model of run durations that is fitted to the durations of stored runs.
 
-    The mapping `shapes` contains the fingerprint and the shape of each data set whose runs are used.
+    Only runs on the data sets in `shapes` are used, which maps the fingerprints of data sets to their shapes.
     """
     cost = CostModel()
     for run in stored:
         if run.fingerprint in shapes and run.setting is not None:
             shape = shapes[run.fingerprint]
-            with suppress(ValueError):  # The parameters may be damaged, or written by another version.
+            with suppress(ValueError):  # The parameters may be damaged, or of another program version.
                 cost.add(_kind(run.setting, run.noise, run.depth, run.fingerprint, shape), run.seconds)
     return cost
 
 
-@lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol need 1 577 entries.
+@lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol need 1 577 cache entries.
 def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
     """Return the `RunKind` of a stored run with the setting `text`. Raise ValueError if its parameters are invalid."""
     setting = Setting.from_text(text)

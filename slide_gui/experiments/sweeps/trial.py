@@ -104,7 +104,7 @@ class Trial:
 
     @property
     def layers_help(self) -> bool:
-        """True if the selected setting has layers and fewer errors than the raw input, if that was tested, too."""
+        """True if the selected setting has layers, and an SVM on the raw input (if it was tested) has more errors."""
         return self.result.spec.stack.depth > 0 and (self.other is None or self.result.error < self.other.error)
 
     @cached_property
@@ -405,8 +405,8 @@ class _TrialRun:
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     """Return the run that tests a candidate on at most 10 000 test rows.
 
-    The run is trained on as many labelled rows as the runs of the sweep. If the sweep does not limit their number, it
-    is trained on all training rows.
+    The run is trained on the same number of labelled rows as the runs of the sweep. If the sweep does not limit this
+    number, the run is trained on all training rows.
     """
     many = dataset.n_test > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
