@@ -124,7 +124,7 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     for result in results:
         groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
     if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits cover different noise levels and depths; compute every point on every split")
+        raise ValueError("the splits cover different noise levels and depths; compute every point on every split first")
     return tuple(map(_pooled, groups.values()))
 
 
