@@ -145,7 +145,7 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
         ("--method slide-svm-without-input --depth 1", "; shares of kernel exponent: h¹ 1.00"),
         (
             "--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2 --noise 0.1 --rows-a-step 7",
-            "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.005, fine-tuning at rate 0.005",
+            "SdA, units 9–8, noise 0.1, 1 epoch per layer, learning rate 0.005, fine-tuning rate 0.005",
         ),
     ],
 )

@@ -519,9 +519,9 @@ def test_that_the_evaluation_times_features_itself_if_their_fit_was_shared_but_n
 
 def test_that_a_reuse_reports_the_stacks_that_need_no_pass():
     reuse, parameters = Reuse(deepest=2), StackParameters(noise=0.4, depth=2)
-    assert not reuse.holds(SMALL, parameters)
-    assert reuse.holds(SMALL, StackParameters(noise=0.4, depth=1))  # more layers than requested are fitted
+    assert not reuse.changes_duration(SMALL, parameters)
+    assert reuse.changes_duration(SMALL, StackParameters(noise=0.4, depth=1))  # more layers than requested are fitted
     reuse.stack(SMALL, parameters)
-    assert reuse.holds(SMALL, parameters)
-    assert reuse.holds(SMALL, StackParameters(noise=0.6, depth=2))  # the first pass is the same for any noise
-    assert not reuse.holds(rectangles(80, 50, seed=1), parameters)
+    assert reuse.changes_duration(SMALL, parameters)
+    assert reuse.changes_duration(SMALL, StackParameters(noise=0.6, depth=2))  # the first pass ignores the noise
+    assert not reuse.changes_duration(rectangles(80, 50, seed=1), parameters)

@@ -256,10 +256,13 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ({"method": "pca-svm", "kept": 0.955}, "PCA-SVM, 95.5 % of variance"),
         ({"method": "pca-svm", "kept": 0.9999}, "PCA-SVM, 99.99 % of variance"),
         ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
-        ({"method": "sda-svm", "sda": SDA}, "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch per layer at rate 0.02"),
+        (
+            {"method": "sda-svm", "sda": SDA},
+            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch per layer, learning rate 0.02",
+        ),
         (
             {"method": "sda", "sda": SdaParameters((10,), 0.0, pretraining_epochs=15), "training": "split"},
-            "SdA, units 10, noise 0, 15 epochs per layer at rate 0.005, fine-tuning at rate 0.005",
+            "SdA, units 10, noise 0, 15 epochs per layer, learning rate 0.005, fine-tuning rate 0.005",
         ),
         (
             {"method": "custom", "transformer": Estimator.of("cluster.KMeans"), "classifier": Estimator.of("svm.SVC")},

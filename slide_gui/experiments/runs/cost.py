@@ -26,9 +26,9 @@ class RunKind:
     warm : bool
         True if the run starts from the learned widths of another run (`RunSpec.neighbour`).
     learns : bool
-        True if the run learns kernel widths, which takes most of its time.
+        True if the run learns kernel widths. Learning them takes most of the run's time.
     evaluate : str
-        Set of rows that the run is evaluated on, "test" or "validation".
+        Set of rows on which the run is evaluated, "test" or "validation".
     typical : float
         Duration in seconds, as estimated by `typical_seconds`. Comparisons of two kinds ignore it, because it differs
         little between runs whose other properties are equal.
@@ -49,7 +49,7 @@ class RunKind:
 
     @classmethod
     def of(cls, spec: RunSpec, shape: "RunShape") -> "RunKind":
-        """Return the kind of run that a spec describes, for a data set of the given shape."""
+        """Return the kind of the run that a spec describes, for a data set of the given shape."""
         rows, learns = trained_rows(spec.training, spec.labels, shape.rows), _learns(spec)
         warm, typical = spec.neighbour is not None, typical_seconds(spec, shape)
         return cls(spec.fingerprint, spec.method, spec.layers, rows, warm, learns, spec.evaluate, typical)
@@ -70,7 +70,7 @@ def _learns(spec: RunSpec) -> bool:
 
 @dataclass(frozen=True)
 class RunShape:
-    """The sizes of a data set that determine the duration of a run: training rows, test rows, columns and classes."""
+    """Numbers of training rows, test rows, columns and classes of a data set, which affect the duration of its runs."""
 
     rows: int
     test_rows: int
@@ -79,45 +79,48 @@ class RunShape:
 
     @classmethod
     def of(cls, dataset: Dataset) -> "RunShape":
-        """Return the sizes of a data set."""
+        """Return the numbers of rows, columns and classes of a data set."""
         return cls(len(dataset.train), dataset.n_test, dataset.n_features, dataset.n_classes or 2)
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores. Estimates for 4–784 columns, 2–10 classes and 110–10 000 rows are accurate to a factor of 4.
+"""Durations in seconds on a computer with two cores.
+
+For data with 4–784 columns, 2–10 classes and 110–10 000 rows, the resulting estimates are correct within a factor of 4.
 
 - `_START`: time that every run takes, independently of the size of its data
-- `_LEARNING`, `_TUNING`: time of learning widths and of tuning C on n rows of two classes, divided by n²
-- `_EVALUATING`: time of evaluating rows, for each row, support vector and column
-- `_FITTING`: time of fitting one layer to n rows of d columns, divided by d³ + d² n/12
-- `_FEATURES`: time of computing features, for each row and weight
+- `_LEARNING`, `_TUNING`: time for learning widths and for tuning C on n rows of two classes, divided by n²
+- `_EVALUATING`: time for predicting rows, divided by the numbers of rows, support vectors and feature columns
+- `_FITTING`: time for fitting one layer to n rows of d columns, divided by d³ + d² n/12
+- `_FEATURES`: time for computing features, divided by the numbers of rows and weights
 """
-# Ratio of the number of support vectors to √(number of training rows). With 10 000 rows, the ratio was 24 on MNIST and
-# 58 on Convex.
+# Assumed ratio of the number of support vectors to √(number of training rows). With 10 000 rows, the ratio was 24 on
+# MNIST and 58 on Convex.
 _SUPPORT = 40.0
-_RETUNING = 0.5  # Time of tuning C with learned widths, as a fraction of the time with median widths.
-_TWO_FOLDS = 1.6  # Time of learning widths with two held-out folds, divided by the time with one.
+_RETUNING = 0.5  # Time for tuning C with learned widths, as a fraction of the time with median widths.
+_TWO_FOLDS = 1.6  # Time for learning widths with two held-out folds, divided by the time with one.
 _FIRST_STEPS = 0.4  # Learning widths takes at least this number of seconds, even with very few rows.
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds by which each pair of classes, except the first pair, prolongs learning widths and tuning C.
+"""Seconds that each pair of classes after the first pair adds to learning widths and to tuning C.
 
-With 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths, all further
-pairs together prolong tuning C by at least `_ROW_TUNING` seconds per row and class.
+For example, with 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths,
+all pairs after the first add at least `_ROW_TUNING` seconds per row and class to tuning C.
 """
-# Seconds per row, weight and epoch for pre-training and for fine-tuning autoencoders. Early stopping is ignored.
+# Seconds per row, weight and epoch for pre-training and for fine-tuning autoencoders. The estimate assumes that
+# fine-tuning does not stop early.
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
-    """Roughly estimate the duration of a run, in seconds, on an ordinary computer with two cores.
+    """Roughly estimate how many seconds a run takes on an ordinary computer with two cores.
 
-    The estimate does not take the speed of this computer into account.
+    The estimate does not depend on the computer that will execute the run.
     """
     return _START + sum(run_parts(spec, shape))
 
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
-    """Estimate the peak memory, in bytes, of a run on the features of a stack. The data are not included."""
+    """Estimate the peak memory, in bytes, of a run that trains an SVM on a stack. The data set is not included."""
     rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * len(spec.group_names)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
@@ -125,7 +128,7 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
 
 
 def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
-    """Estimate how many seconds it takes to fit the representation, to train the classifier and to predict rows.
+    """Estimate the durations, in seconds, of fitting the representation, training the classifier and predicting rows.
 
     If the run averages the decision values of other runs (`RunSpec.members`), each duration is the sum over those runs.
     """
@@ -153,7 +156,7 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
     # One SVM is trained for each pair of classes. With more classes, each pair has fewer rows.
     classes = math.sqrt(2 / n_classes)
-    # The first pair of classes is not counted, because the terms with `_TUNING` and `_LEARNING` include it.
+    # The first pair of classes is not counted, because the terms with `_TUNING` and `_LEARNING` already include it.
     pairs = n_classes * (n_classes - 1) / 2 - 1
     tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
     if not _learns(spec):
@@ -168,15 +171,15 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
 class CostModel:
     """A model that estimates the durations of runs from the measured durations of other runs.
 
-    The estimated duration of a run is its typical duration times a factor: the ratio of measured to typical duration of
-    other runs. The factor is taken from the most similar kind of run with the same method, preferably on the same data.
-    If no run with this method was measured, the factor is the median ratio of runs with other methods. If possible, a
+    The estimated duration of a run is its typical duration (`typical_seconds`) times a factor. The factor is the ratio
+    of the measured to the typical duration of the most similar runs with the same method, preferably on the same data.
+    If no run with this method was measured, the factor is the median of the ratios for other methods. If possible, a
     run that learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # Estimated seconds are cached, because they are read often.
+        self._expected: dict[RunKind, float] = {}  # Cache of estimates, which are requested often.
 
     def measured(self, kind: RunKind) -> bool:
         """Return True if the duration of a similar run, as defined by `RunKind.is_like`, was measured."""
@@ -207,7 +210,7 @@ class CostModel:
         return float(np.median([np.median(self._seconds[each]) / each.typical for each in used])) * kind.typical
 
     def total(self, runs: Iterable[RunKind]) -> float:
-        """Return the estimated total duration, in seconds, of runs that are computed one after another."""
+        """Estimate how many seconds it takes to compute several runs one after another."""
         return sum(map(self.seconds, runs))
 
     def left(
@@ -217,10 +220,11 @@ class CostModel:
 
         `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
         current run has completed `fraction` of its work in `spent` seconds. It reports that it needs another `reported`
-        seconds, or None if it has no estimate. The weight of the reported seconds increases with `fraction`. Until a
-        run similar to the current one has been measured, the estimates of similar runs are multiplied by the ratio of
-        actual to expected duration of the current run. If no run at all has been measured, all estimates are
-        multiplied by this ratio.
+        seconds, or None if it has no estimate. The remaining time of the current run is the weighted mean of this
+        report and of the model's estimate, and `fraction` is the weight of the report. Until a run similar to the
+        current run has been measured, the estimates of similar runs are multiplied by a pace. The pace is the ratio of
+        the actual to the estimated duration of the current run, raised to the power `fraction`. If no run at all has
+        been measured, all estimates are multiplied by the pace.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -1,6 +1,6 @@
 """Fit the representation of a run (SLIDE, a projection, autoencoders or another transformer), and train its SVM.
 
-Autoencoders that several runs have in common are trained only once.
+Autoencoders that several runs share are trained only once.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ from slide_gui.progress import NO_PROGRESS, Listener, Progress, computing_time
 
 Indices = NDArray[np.intp]
 
-_MOST = 24  # Largest numbers of pre-trained networks, of fine-tuned networks and of training logs in the cache.
+_MOST = 24  # Largest number of each kind of cached object: pre-trained networks, fine-tuned networks, training logs.
 
 
 @dataclass(frozen=True, eq=False)
 class SdaFeatures:
-    """Pre-trained autoencoders as a representation. Their input values are first scaled to [0, 1].
+    """Pre-trained autoencoders as a representation. Input values are scaled to [0, 1] before they are encoded.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class SdaFeatures:
     limits : (float, float)
         The input values that are scaled to 0 and to 1.
     seconds : tuple of float
-        Seconds from the start of pre-training to the end of the training of each layer.
+        For each layer, the seconds from the start of pre-training to the end of this layer's training.
     """
 
     sda: Sda
@@ -61,7 +61,7 @@ class SdaFeatures:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """A fine-tuned network that predicts classes from rows.
+    """A fine-tuned network that predicts the classes of rows.
 
     Attributes
     ----------
@@ -78,9 +78,9 @@ class Tuned:
     seconds: float
 
     def predict(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return the class of each row and the log-probabilities of all classes.
+        """Return the predicted class of each row, and the log-probabilities of all classes.
 
-        For two classes, only the difference of the log-probabilities is returned, second minus first class.
+        For two classes, return only the difference of their log-probabilities: second class minus first class.
         """
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
@@ -89,9 +89,9 @@ class Tuned:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBlocks:
-    """A representation with the columns of SLIDE's layers and, optionally, of a projection of the input.
+    """A representation that consists of SLIDE's layers and, optionally, a projection of the input.
 
-    The layers include the input h⁰, unless `omits_input` is True. Each layer is a block of columns, and the
+    The layers include the input h⁰, unless `omits_input` is True. Each layer is one block of columns, and the
     projection is another block.
     """
 
@@ -101,7 +101,7 @@ class ColumnBlocks:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of columns in the output of each layer and of the projection."""
+        """Numbers of columns of the layers and of the projection."""
         layers = (self.stack.n_features,) * (len(self.stack.layers) + 1 - self.omits_input)
         return layers if self.projection is None else (*layers, int(self.projection.estimator.n_components_))
 
@@ -129,7 +129,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training set. If possible, they are taken from the cache.
+        """Return autoencoders that are pre-trained on the training set, from the cache if possible.
 
         Parameters
         ----------
@@ -147,9 +147,9 @@ class Networks:
         return network
 
     def fine_tuned(self, features: SdaFeatures, data: RunData, progress: Progress) -> Tuned:
-        """Return autoencoders fine-tuned on the training rows of a run.
+        """Fine-tune autoencoders on the training rows of a run, or return them from the cache.
 
-        If the run has validation rows, fine-tuning can stop early.
+        Fine-tuning can stop early only if the run has validation rows.
         """
         key = replace(data.spec, evaluate="test", test_rows=None).hash
         if key in self._tuned:
@@ -182,7 +182,7 @@ def shared_networks(spec: RunSpec) -> str:
 
 
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
-    """Pre-train autoencoders on rows, and record the time at which the training of each layer ends."""
+    """Pre-train autoencoders on the given rows, and record when the training of each layer ends."""
     low, high = float(rows.min()), float(rows.max())
     limits = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
     started, ends_of_layers = computing_time(), dict[int, float]()
@@ -193,13 +193,13 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
         progress.report(fraction, payload)
 
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
-    # A layer that is trained for 0 epochs ends at the same time as the layer before it.
+    # If a layer has 0 epochs, its training ends when the training of the layer before it ends.
     ends = accumulate((ends_of_layers.get(layer, 0.0) for layer in range(1, len(parameters.n_units) + 1)), max)
     return SdaFeatures(sda, limits, tuple(ends))
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Return True if autoencoders with the parameters `wanted` are the lowest layers of those with `deeper`."""
+    """Return True if the autoencoders described by `wanted` are the lowest layers of those described by `deeper`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
@@ -208,10 +208,10 @@ def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
 
 
 class Representation(Protocol):
-    """A representation that a run fits to rows without labels."""
+    """A representation that a run fits to rows without using their labels."""
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = ...) -> NDArray[np.floating]:
-        """Return the features of the rows for the classifier, an array of shape (n, k)."""
+        """Return the features from which the classifier predicts the rows, as an array of shape (n, k)."""
         ...
 
 
@@ -229,8 +229,8 @@ class Reuse:
     networks : Networks
         Cache of trained autoencoders.
     logs : dict
-        Maps the hash of a run to the finished steps of its training. If the run is cancelled and requested again, it
-        continues after these steps.
+        Maps the hash of a run to the completed steps of its training. If the run is cancelled and later requested
+        again, its training continues after these steps.
     """
 
     deepest: int = 0
@@ -241,7 +241,7 @@ class Reuse:
     _stack: tuple[object, Stack] | None = None
 
     def stack(self, dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> Stack:
-        """Return the stack fitted on the training set. If possible, use the first layers of the cached stack."""
+        """Return a stack fitted on the training set. If possible, its layers are taken from the cached stack."""
         if parameters.depth == 0:
             return Stack(parameters, (), dataset.n_features, len(dataset.train))
         key = dataset.fingerprint, replace(parameters, depth=0)
@@ -261,11 +261,11 @@ class Reuse:
             del self.logs[next(iter(self.logs))]
         return log
 
-    def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if the method `stack` takes less or more time than fitting the requested stack separately.
+    def changes_duration(self, dataset: Dataset, parameters: StackParameters) -> bool:
+        """Return True if the method `stack` would not take the same time as a separate fit of the requested stack.
 
-        It takes less time if it reuses scatter matrices that another run computed. It takes more time if it fits
-        more layers than requested.
+        The method takes less time if it reuses scatter matrices that another run computed. It takes more time if it
+        fits more layers than requested.
         """
         known = self._scatter is not None and self._scatter[0] == _scatter_key(dataset, parameters)
         return known or self.deepest > parameters.depth
@@ -283,7 +283,7 @@ def _scatter_key(dataset: Dataset, parameters: StackParameters) -> object:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted representation with its blocks of columns and the duration of its fit.
+    """A fitted representation, with the sizes of its blocks of columns and the duration of the fit.
 
     Attributes
     ----------
@@ -292,7 +292,8 @@ class Fitted:
     groups : int or tuple of int
         Number of equally large blocks of columns, or size of each block. Each block has its own kernel width.
     seconds : float or None
-        Duration of the whole fit, in seconds. None if it is unknown, because the fit shared results with other runs.
+        Duration of the fit in seconds. None if the duration of a separate fit is unknown, because this fit shared
+        intermediate results with other runs.
     """
 
     representation: Representation
@@ -301,13 +302,13 @@ class Fitted:
 
 
 def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
-    """Fit the representation of a run: its layers, projection or autoencoders. No labels are used."""
+    """Fit the representation of a run: its layers, projection or autoencoders. Labels are not used."""
     started, dataset, spec = computing_time(), data.dataset, data.spec
     method, all_rows = METHODS[spec.method], spec.fit_rows == "training"
     if spec.stacked:
         projecting = progress.part(0.8, 1.0)
         progress = progress if spec.kept is None else progress.part(0.0, 0.8)
-        whole = not (all_rows and reuse.holds(dataset, spec.stack))
+        is_separate = not (all_rows and reuse.changes_duration(dataset, spec.stack))
         stack = stack_of(data, reuse, progress)
         representation: Stack | ColumnBlocks = stack
         groups: int | tuple[int, ...] = spec.stack.depth + 1
@@ -315,7 +316,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
             projection = None if spec.kept is None else _project(data, projecting)
             representation = ColumnBlocks(stack, method.omits_input, projection)
             groups = representation.sizes
-        return Fitted(representation, groups, computing_time() - started if whole else None)
+        return Fitted(representation, groups, computing_time() - started if is_separate else None)
     if method.network:
         assert spec.sda is not None
         some = None if all_rows else data.fit_rows
@@ -327,7 +328,7 @@ def represent(data: RunData, reuse: Reuse, progress: Progress) -> Fitted:
 
 
 def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
-    """Return the stack of a run. Stacks that are fitted on the whole training set are cached in `reuse`."""
+    """Return the fitted stack of a run. If it is fitted on the whole training set, it is cached in `reuse`."""
     if data.spec.fit_rows == "training":
         return reuse.stack(data.dataset, data.spec.stack, progress=progress)
     rows, shape = data.take(data.fit_rows), data.dataset.image_shape or ()
@@ -335,7 +336,7 @@ def stack_of(data: RunData, reuse: Reuse, progress: Progress) -> Stack:
 
 
 def _project(data: RunData, progress: Progress) -> Transformer:
-    """Return the fitted projection or transformer of a run."""
+    """Fit the projection or the scikit-learn transformer of a run, and return it."""
     spec, rows = data.spec, data.take(data.fit_rows)
     chosen, projection = spec.transformer, METHODS[spec.method].projection
     if projection is not None:
@@ -361,17 +362,17 @@ def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_
 
 
 def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, progress: Progress) -> SvmModel:
-    """Select kernel widths and the penalty C as the method requires, and train an SVM with them.
+    """Select kernel widths and the penalty C as the method of the run prescribes, and train an SVM with them.
 
     Parameters
     ----------
     data : TrainingSet
-        Representation of the training rows, without row weights. Each of its layers has its own kernel width.
+        Representation of the training rows, without row weights. Each block of columns has a separate kernel width.
     spec : RunSpec
-        Spec of the run. Its method determines whether widths are learned, or whether one global width and C are
-        selected by cross-validation.
+        Spec of the run. Its method determines whether widths are learned. Otherwise, C and one factor of the median
+        widths are selected by cross-validation.
     neighbour : RunResult or None
-        Result of the run whose widths, C and coefficients the training starts from.
+        Result of the run whose widths, C and coefficients are the starting point. None if there is no such run.
     """
     svm = replace(spec.svm, groups=data.sizes)
     medians = median_distances(data.Z, data.sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
@@ -387,18 +388,18 @@ def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, pro
     start = None
     if neighbour is not None and neighbour.classifier is not None:
         start = neighbour.classifier
-        svm = replace(svm, near=_near(start, medians))
+        svm = replace(svm, near=_starting_point(start, medians))
     groups, log = data.row_groups, data.log
     model = fit_svm(data.Z, data.codes, svm, row_groups=groups, start=start, progress=progress, log=log)
     return replace(model, trained=replace(model.trained, medians=tuple(medians.tolist())))
 
 
-def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
-    """Return the widths and C that the training of a new SVM starts from, given the SVM of an earlier run.
+def _starting_point(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
+    """Return the widths and C at which the training of a new SVM starts, given the SVM of an earlier run.
 
-    `medians` are the median squared distances of the layers in the new run. Each earlier width is multiplied by the
-    square root of the ratio of new to earlier median. The typical contribution of a layer to the kernel's exponent then
-    stays the same.
+    `medians` contains the median squared distance between rows in each layer of the new run. Each earlier width is
+    multiplied by the square root of the ratio of the new median to the earlier one. As a result, the typical
+    contribution of a layer to the kernel's exponent stays the same.
     """
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]

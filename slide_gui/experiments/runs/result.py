@@ -38,7 +38,7 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
     DataError
         If the bytes are not an .npz file with the arrays of a run.
     """
-    with damage_as("the file is not a readable .npz ({})", place), zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with damage_as("the file is not a readable .npz file ({})", place), zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {member.filename: member for member in archive.infolist()}
         if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
             raise DataError("the file does not contain exactly the arrays of a run", place)
@@ -65,7 +65,7 @@ ARRAYS = {
     "coefficients": ("<f8", 2),
     "biases": ("<f8", 1),
 }
-"""Maps the name of each array of a result to its type and number of dimensions."""
+"""Maps the name of each array in a result to the array's data type and number of dimensions."""
 
 _OF_CLASSIFIER = ("support", "coefficients", "biases")
 _SAME = ("dataset", "generated", "labels", "n_train", "train_error", "validation_error")
@@ -83,15 +83,15 @@ class Timings:
         Time for learning the widths and comparing them with the median widths, or for the grid search for one width
         and C.
     train : float
-        Time for training, including the final adjustment of the widths' scale and of C. If several runs share a
-        fine-tuned network, the value of each run includes the time of fine-tuning.
+        Time for training, including the final adjustment of C and of a common scale of all widths. If several runs
+        share a fine-tuned network, the time of each run includes the fine-tuning.
     test : float
         Time for predicting test, validation and training rows.
     transform : float
         Time for computing the features of the training rows. 0 if `widths` includes this time.
     features : float or None
         Duration of feature generation: fitting the representation and computing the features of the training rows. None
-        if it is unknown, because the fit shared results with other runs.
+        if it is unknown, because the fit shared intermediate results with other runs.
     """
 
     fit: float
@@ -110,22 +110,22 @@ class Timings:
 def describe_widths(chosen_by: str) -> str:
     """Describe how the widths were selected, given a value of `RunResult.chosen_by`.
 
-    The text is empty if the value is empty.
+    Return an empty string if the value is empty.
     """
     name = width_criterion(chosen_by)
     return name if chosen_by in ("", GUARD) else f"widths by {name}"
 
 
 def width_criterion(chosen_by: str) -> str:
-    """Return the display name of a criterion for widths, given its key.
+    """Return the display name of a criterion for learning widths, given its key.
 
-    Unknown keys are returned unchanged, and so is `GUARD`, which means that median widths replaced the learned widths.
+    Unknown keys are returned unchanged. So is `GUARD`, which means that median widths replaced the learned widths.
     """
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
-    """Describe how the widths were selected, with the errors on the rows that were held out for the selection."""
+    """Describe how the widths were selected, and give the errors on the rows that were held out for this purpose."""
     if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
     learned, median = (f"{percentage(100 * error, 1)} %" for error in (chosen.learned_error, chosen.median_error))
@@ -136,9 +136,9 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
-    """Report whether the final SVM fit converged, and how many fits for selecting widths and C did not.
+    """Report which SVM fits did not converge: the final fit, and how many of the fits for selecting widths and C.
 
-    The text is empty if all fits converged.
+    Return an empty string if all fits converged.
     """
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
     converged = [point.converged for point in classifier.grid]
@@ -156,9 +156,9 @@ class NetworkRecord:
     Attributes
     ----------
     epochs : tuple of SdaEpoch
-        Epochs of pre-training, followed by those of fine-tuning if the network was fine-tuned.
+        Epochs of pre-training, followed by the epochs of fine-tuning if the network was fine-tuned.
     best_epoch : int or None
-        Number of the epoch of fine-tuning whose weights the network has. None without fine-tuning.
+        Number of the fine-tuning epoch whose weights the network uses. None without fine-tuning.
     """
 
     epochs: tuple[SdaEpoch, ...]
@@ -178,13 +178,13 @@ class RunResult:
     generated : bool
         True if the data were made by a seeded generator, False if they were read from files.
     labels : tuple of int
-        The classes, in the order of the confusion matrix.
+        Labels of the classes, in the order of the rows and columns of the confusion matrix.
     classifier : TrainedSvm or None
-        The SVM. None if another classifier, or the network itself, was used.
+        The SVM. None if the run used another classifier or a fine-tuned network instead.
     n_train : int
         Number of training rows.
     confusion : ndarray of int, shape (k, k)
-        ``confusion[i, j]`` rows of class i were predicted as class j.
+        ``confusion[i, j]`` is the number of rows of class i that were predicted as class j.
     judged : ndarray of int, shape (n,)
         Sorted indices of the evaluated rows in the test set or, if validation rows were evaluated, in the training set.
     misclassified : ndarray of int, shape (m,)
@@ -195,19 +195,20 @@ class RunResult:
         Decision values of each misclassified row. For two classes, the decision value is the margin. Otherwise, there
         is one score for each of the c classes that occur in the training rows, where c ≤ k.
     train_error : float
-        Error on the training rows, or on a stratified sample of 5 000 of them.
+        Error on the training rows, or on a stratified sample of 5 000 of them if there are more.
     validation_error : float or None
         Error on the validation rows of the split. None if the classifier was trained on the whole training set.
     timings : Timings
         Duration of each step of the run.
     versions : tuple of (name, version)
-        Versions of the program and of all libraries that affect the result. "numerics" is the `RESULTS_VERSION`.
+        Versions of the program and of all libraries that affect the result. The entry "numerics" contains the
+        `RESULTS_VERSION` of the program.
     network : NetworkRecord or None
         Training history of the autoencoders. None if the run has no autoencoders.
     validation_loss : float or None
         Mean hinge loss of an SVM on the validation rows whose class occurs in the training rows. With more than two
-        classes, the margin is the score of the true class minus the highest other score. None for other classifiers,
-        if there are no such rows, or if the loss was not recorded.
+        classes, the margin is the score of the true class minus the highest other score. None if the classifier is not
+        an SVM, if there are no such rows, or if the loss was not recorded.
     """
 
     spec: RunSpec
@@ -230,7 +231,7 @@ class RunResult:
 
     @property
     def best_epoch(self) -> int | None:
-        """Number of the epoch of fine-tuning whose weights the network has. None without fine-tuning."""
+        """Number of the fine-tuning epoch whose weights the network uses. None without fine-tuning."""
         return None if self.network is None else self.network.best_epoch
 
     @property
@@ -240,7 +241,7 @@ class RunResult:
 
     @property
     def is_current(self) -> bool:
-        """True if the result has the results version of this program, which would therefore compute the same result."""
+        """True if this program has the results version of the result, and would therefore compute the same result."""
         return is_current(self.numerics)
 
     @property
@@ -272,9 +273,9 @@ class RunResult:
 
     @property
     def row_errors(self) -> bytes:
-        """Bytes that record which evaluated rows are misclassified, for comparing runs row by row.
+        """Bytes that record which evaluated rows are misclassified. With them, runs can be compared row by row.
 
-        `error_rate.row_errors` defines their format.
+        `error_rate.row_errors` defines the format of the bytes.
         """
         return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
 
@@ -317,7 +318,7 @@ class RunResult:
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the result that the JSON object `document` and the arrays in `arrays` describe.
+        """Create a result from the values in the JSON object `document` and from the arrays in `arrays`.
 
         Raises
         ------
@@ -341,15 +342,15 @@ class RunResult:
         return replace(result, dataset=unmarked(result.dataset, result.generated))
 
     def _check_shapes(self) -> None:
-        """Raise ValueError if an array or the classifier is inconsistent with the other fields."""
+        """Raise ValueError if an array or the classifier contradicts the other fields."""
         k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
         fits = {
             "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
             "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
-            # The decision values have one column for two classes, otherwise one column per class in the training rows.
-            # This can be fewer than k columns, because k includes classes that occur only in the test set.
+            # For two classes, the decision values have one column. Otherwise, they have one column for each class in
+            # the training rows. These can be fewer than k, because k includes classes that occur only in the test set.
             "decisions": self.decisions.shape in {(m, columns) for columns in (1, *range(3, k), k)},
         }
         classifier = self.classifier

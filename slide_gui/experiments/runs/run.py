@@ -50,7 +50,7 @@ class Predictions:
         Indices of the rows in the training or the test set.
     truth, predicted : ndarray of int, shape (n,)
         True and predicted classes.
-    decisions : ndarray of shape (n, 1) for two classes, else (n, k)
+    decisions : ndarray of shape (n, 1) for two classes, else (n, k) for k classes
         Decision values of each row.
     """
 
@@ -61,7 +61,7 @@ class Predictions:
 
     @property
     def wrong(self) -> Indices:
-        """Positions of the misclassified rows in the array `rows`."""
+        """Positions in the array `rows` of the rows that are misclassified."""
         return np.flatnonzero(self.truth != self.predicted)
 
     @property
@@ -76,7 +76,7 @@ class Predictions:
         With more than two classes, the margin is the score of the true class minus the highest other score.
         """
         n_scores = self.decisions.shape[1]
-        has_score = self.truth < max(n_scores, 2)  # If groups are held out, a class can have no training rows.
+        has_score = self.truth < max(n_scores, 2)  # If groups are held out, a class can lack training rows.
         truth, decisions = self.truth[has_score], self.decisions[has_score]
         if n_scores == 1:
             margins = np.where(truth == 1, 1.0, -1.0) * decisions[:, 0]
@@ -98,12 +98,10 @@ The decision values have the shape (n, 1) for two classes, otherwise (n, n_class
 
 
 def predictor_of(representation: Representation, classifier: Any) -> Predictor:
-    """Return a function that transforms rows by a representation and predicts their classes with a classifier.
+    """Return a function that computes the representation of rows and predicts their classes with a classifier.
 
-    The classifier is an `SvmModel` or a fitted classifier of scikit-learn.
-
-    For an SVM, the decision value of a row is its margin if there are two classes. With more classes, each row has one
-    score per class.
+    The classifier is an `SvmModel` or a fitted classifier of scikit-learn. For an SVM with two classes, the decision
+    value of a row is its margin. With more classes, each row has one score per class.
     """
 
     def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
@@ -137,7 +135,7 @@ def predict_in_blocks(
         Receives an `Estimate` of the error after each block.
     """
     steady = MonotonicProgress(progress)
-    order = order.copy()  # The order is copied, because the loop below sorts each block in it.
+    order = order.copy()  # The array is copied, because the loop below sorts each block in place.
     decisions: list[NDArray[np.float64]] = []
     predicted = np.empty(len(order), np.intp)
     wrong, start, size = 0, 0, _FIRST
@@ -158,12 +156,12 @@ def predict_in_blocks(
 
 @dataclass(frozen=True)
 class Estimate:
-    """The error on the rows evaluated so far. They are a growing stratified subsample of all rows to evaluate.
+    """The error on the rows evaluated so far, which are a growing stratified subsample of all rows to evaluate.
 
     Attributes
     ----------
     wrong, done, total : int
-        Number of rows misclassified so far, number of rows evaluated so far, and number of all rows to evaluate.
+        Numbers of rows misclassified so far and evaluated so far, and the total number of rows to evaluate.
     """
 
     wrong: int
@@ -183,7 +181,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class RunProgress:
-    """The state of a run during its computation. It contains the information of all earlier states of the run.
+    """The state of a run during its computation. Each state includes the information of all earlier states.
 
     Attributes
     ----------
@@ -197,7 +195,7 @@ class RunProgress:
     chosen : ChosenBy or None
         Description of how the widths were selected. None before the selection.
     training : TrainingStep or None
-        Latest step of the solver.
+        Latest step of the SVM solver.
     stage : Stage or None
         Current stage within the phase. None if the phase is not divided into named stages.
     epochs : SdaHistory or None
@@ -225,7 +223,7 @@ class RunProgress:
     seconds_left: float | None = None
 
 
-# The field of `RunProgress` that is updated if a progress report contains an object of the given type.
+# Maps the type of the object in a progress report to the field of `RunProgress` that this object updates.
 _FIELDS: dict[type, str] = {
     Stack: "stack",
     WidthsStep: "history",
@@ -236,15 +234,17 @@ _FIELDS: dict[type, str] = {
 }
 
 
-_TRUST = 0.2  # When this fraction of a phase is complete, its measured and typical durations have equal weights.
+# When this fraction of a phase is complete, the duration extrapolated from its speed and its expected duration have
+# equal weights in the estimate of the remaining time.
+_TRUST = 0.2
 
 
 def _pace(spent: float, typical: float) -> float:
-    """Return the expected ratio of actual to typical duration for the later phases of a run.
+    """Return the expected ratio of the actual to the typical duration of the later phases of a run.
 
     `spent` and `typical` are the actual and the typical seconds of the earlier phases. The expected ratio is a weighted
-    geometric mean of 1 and the ratio ``spent / typical``. It is 1 if the earlier phases took almost no time, for
-    example because another run had already fitted the representation.
+    geometric mean of 1 and ``spent / typical``. It is 1 if the earlier phases took almost no time, for example because
+    another run had already fitted the representation.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
 
@@ -252,7 +252,7 @@ def _pace(spent: float, typical: float) -> float:
 class ProgressCollector:
     """Combines the progress reports of all phases of a run into one `RunProgress`.
 
-    The run is expected to take `total` seconds.
+    `total` is the expected duration of the run in seconds.
     """
 
     def __init__(self, progress: Progress, seconds_before: float, total: float) -> None:
@@ -260,11 +260,11 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = computing_time()
         self.learned = self._sent = self.started
-        """`learned` is the time of the latest report on learning widths or on a grid search. `_sent` is the time at
-        which the state of the run was last reported."""
+        """`learned` is the time of the latest progress report from the learning of widths or from a grid search.
+        `_sent` is the time at which the state of the run was last reported."""
 
     def phase(self, name: str, typical: float) -> Progress:
-        """Return a receiver for the progress reports of the next phase, whose typical duration is `typical` seconds."""
+        """Begin the next phase of the run, which typically takes `typical` seconds. Return its progress receiver."""
         before, self._left = self._left, max(self._left - typical, 0.0)
         part = self._progress.part(1.0 - before / self._total, 1.0 - self._left / self._total)
         now, done, later = computing_time(), self._total - before, self._left
@@ -276,15 +276,15 @@ class ProgressCollector:
             spent = computing_time() - started
             left = (spent + _TRUST * expected) / (fraction + _TRUST) * (1.0 - fraction)
             left += _pace(before_phase + spent + left, done + typical) * later
-            part.report(fraction, self._seen(name, payload, left))
+            part.report(fraction, self._update(name, payload, left))
 
         return Listener(report)
 
-    def _seen(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
+    def _update(self, phase: str, payload: object, seconds_left: float) -> RunProgress | None:
         """Update the state of the run with the payload of a progress report.
 
-        Return the state if it has changed, or if `REFRESH` seconds have passed since the last report. Otherwise, return
-        None.
+        Return the state if it has changed, or if `REFRESH` seconds have passed since it was last returned. Otherwise,
+        return None.
         """
         change: dict[str, object] = {}
         name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
@@ -313,22 +313,22 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     Parameters
     ----------
     dataset : Dataset
-        The labelled data set with the spec's fingerprint, or the same rows with another test set held out.
+        The labelled data set whose fingerprint the spec contains, or the same data with other rows held out.
     progress : Progress
         Receives a `RunProgress` whenever the state of the run changes.
     reuse : Reuse, optional
         Intermediate results of runs on the same data, which save time. With the same number of BLAS threads, the result
         is bit for bit the same with and without them. If the run starts from the widths of another run
-        (`RunSpec.neighbour`) and `reuse` does not contain the result of that run, it is computed first.
+        (`RunSpec.neighbour`) and `reuse` does not contain the result of that run, that run is computed first.
 
     Raises
     ------
     DataError
-        If the data differ from the data of the spec, or lack labels or rows that the run needs.
+        If the data are not those that the spec names, or lack labels or rows that the run needs.
     ValueError
         If a value of the spec is out of range, or the classifier cannot be trained on these rows.
     MemoryError
-        If an array needs more memory than is free, or the classifier needs more than the spec allows.
+        If an array needs more memory than is free, or the classifier needs more memory than the spec allows.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
     data = RunData.of(dataset, spec)
@@ -380,7 +380,7 @@ def _trained(
     svm : TrainedSvm or None
         The trained SVM. None if the classifier is not an SVM.
     network : Tuned or None
-        The fine-tuned network. None if the network is not the classifier.
+        The fine-tuned network. None if the classifier is not a network.
     """
     spec, codes, representation = data.spec, data.classes.train, fitted.representation
     if isinstance(representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
@@ -427,12 +427,12 @@ def _result_of(
     )
 
 
-# Training the averaged runs takes this fraction of the reported progress. Evaluating their mean takes the rest.
+# Fraction of the reported progress for training the averaged runs. The rest is for evaluating their mean.
 _TRAINING = 0.9
 
 
 def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResult:
-    """Evaluate the mean of the decision values of several other runs (`RunSpec.members`).
+    """Compute the result of a run that averages the decision values of several other runs (`RunSpec.members`).
 
     Runs whose results are in `reuse` are not trained again.
     """
@@ -461,7 +461,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
 def _predictions(
     data: RunData, predict: Predictor, collector: ProgressCollector, seconds: float
 ) -> dict[str, Predictions]:
-    """Predict all validation rows and a sample of the training rows, after the test rows if the spec requests these."""
+    """Predict the test rows if the spec requests them, then all validation rows and a sample of the training rows."""
     spec, classes, (train, test) = data.spec, data.classes, (data.dataset.train, data.dataset.test)
     wanted = {}
     if spec.evaluate == "test":
@@ -486,14 +486,16 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
     """Return the spec of a fast run, which uses the widths and C of a similar run, or median widths and C = 10.
 
-    With this spec, the function `run` trains only one SVM. It reports the test error on a growing stratified subsample.
+    With this spec, the function `run` trains only one SVM. While it predicts the test rows, it reports the test error
+    on a growing stratified subsample.
 
     Parameters
     ----------
     spec : RunSpec
         Spec with the requested representation.
     near : RunResult, optional
-        Result of the most similar stored run. Its widths and C are used if it has the same groups of columns as `spec`.
+        Result of the most similar stored run. Its widths and C are used if that run and `spec` have the same groups of
+        columns.
     """
     widths: str | tuple[float, ...] = "median"
     C = 10.0
@@ -532,7 +534,7 @@ def restore(
     Raises
     ------
     DataError
-        If the data differ from the data of the result.
+        If the data are not those from which the result was computed.
     ValueError
         If the classifier is not an SVM. Other classifiers are not stored with the result.
     """

@@ -1,4 +1,4 @@
-"""Specify runs and sweeps by frozen dataclasses. Runs with equal hashes have equal results."""
+"""Specify runs and sweeps in frozen dataclasses. Runs with equal hashes have equal results."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class Method(Choice):
     Attributes
     ----------
     stacked : bool
-        True if the representation consists of SLIDE’s layers, unless a scikit-learn transformer replaces them.
+        True if the representation includes SLIDE’s layers, unless a scikit-learn transformer replaces them.
     learns : bool
         True if the method learns one width per layer. Other methods with an SVM select C and one global width by
         cross-validation, or C and one common factor of the layers' median widths.
@@ -36,8 +36,8 @@ class Method(Choice):
     fine_tunes : bool
         True if the fine-tuned network itself is the classifier.
     projection : Projection or None
-        Linear projection of the input. The projected columns are the whole representation, or are added to the columns
-        of SLIDE's layers.
+        Linear projection of the input. It is the whole representation, or is added to SLIDE's layers. None if the
+        method uses no projection.
     takes_parts : bool
         True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier may replace the SVM.
     omits_input : bool
@@ -67,15 +67,15 @@ class Method(Choice):
 
 
 METHODS = table_of(
-    Method("slide-svm", "SLIDE-SVM", "an SVM on SLIDE’s layers with one learned width per layer (§5)", True, True),
+    Method("slide-svm", "SLIDE-SVM", "an SVM on SLIDE’s layers with one learned width per layer", True, True),
     Method("raw-svm", "Raw-SVM", "an SVM on the input, with width and C selected by cross-validation"),
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers with their median widths times one factor, which is selected together with C",
+        "an SVM on SLIDE’s layers, with median widths times one factor that is selected together with C",
         stacked=True,
     ),
-    Method("pca-svm", "PCA-SVM", "an SVM on principal components that keep a fraction of the variance", projection=PCA),
+    Method("pca-svm", "PCA-SVM", "an SVM on principal components with a given fraction of variance", projection=PCA),
     Method("white-svm", "White-SVM", "an SVM on principal components scaled to unit variance", projection=WHITENED_PCA),
     Method(
         "randproj-svm",
@@ -148,7 +148,7 @@ FIT_ROWS = table_of(
 CHOOSE = table_of(
     Choice("none", "nothing", "select neither noise nor depth"),
     Choice("each", "for each split", "select noise and depth by validation error, separately for each split and seed"),
-    Choice("pooled", "once for all splits", "select noise and depth once, by the mean validation error of all splits"),
+    Choice("pooled", "once for all splits", "select noise and depth once, by mean validation error over all splits"),
 )
 
 
@@ -161,7 +161,7 @@ class RunSpec:
     fingerprint : str
         SHA-256 (hex) of the data, as in `Dataset.fingerprint`.
     source : str
-        Source of the data, as in `DataSource.argument`. It is excluded from the hash, because files may be moved.
+        Source of the data, as in `DataSource.argument`. The hash does not depend on it, because files may be moved.
     method : str
         Key in `METHODS`.
     stack : StackParameters
@@ -171,7 +171,7 @@ class RunSpec:
         run. Methods that do not learn widths select them by a grid search. This search also selects C unless C is
         given.
     split : int
-        Number of the split of the training set, as in `split_rows`.
+        Index of the split of the training set, as in `split_rows`.
     seed : int
         Seed of the split, of subsamples, and of methods that use random numbers.
     training : {"whole", "split"}
@@ -188,8 +188,8 @@ class RunSpec:
         directions (randproj-svm).
     sda : SdaParameters or None
         Parameters of the autoencoders (sda-svm, sda). None means the defaults. Their seed is replaced by the seed of
-        the run. Fine-tuning (sda) can stop early, depending on the error on the split's validation rows. If the whole
-        training set is used, fine-tuning completes all epochs.
+        the run. Fine-tuning (sda) can stop early, depending on the error on the split's validation rows. If the run
+        trains on the whole training set, fine-tuning completes all epochs.
     transformer, classifier : Estimator or None
         Replacements for SLIDE and for the SVM in the method "custom".
     labels : int or None
@@ -240,7 +240,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> "RunSpec":
-        """Return a copy of the spec with new values of some fields, which are also set in all runs that it averages."""
+        """Return a copy of the spec with new values for some fields, which all runs that it averages get too."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> "RunSpec":
@@ -265,8 +265,8 @@ class RunSpec:
             raise ValueError("training on all rows leaves no validation rows; train on 80 % of them (--on-split)")
         self._check_parts(method)
         normal = self._normal_mean(numbers) if method.averages else self._normal_alone(method, numbers)
-        # If both specs are equal, `checked` returns this object, because its hash may be cached. The comparison
-        # uses `repr`, because 3 and 3.0 are equal in Python, but give different hashes.
+        # If this spec is its own normal form, `checked` returns this object, because its hash may be cached. The specs
+        # are compared by `repr`, because 3 and 3.0 are equal in Python, but give different hashes.
         if repr(normal) == repr(self):
             return None
         vars(normal)["_normal"] = None  # As a result, `normal.checked()` returns `normal` itself.
@@ -319,9 +319,9 @@ class RunSpec:
         return normal
 
     def drawn(self, split: int, seed: int, **data: Any) -> "RunSpec":
-        """Return the checked spec of this run with another split, another seed and other data.
+        """Return a checked copy of the spec with the given split, seed and data.
 
-        The returned run does not start from the widths of another run.
+        The run of the copy does not start from the widths of another run.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class RunSpec:
         if seed != spec.seed:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
         members = tuple(each.drawn(split, seed, **data) for each in spec.members)
-        drawn = object.__new__(RunSpec)  # `replace` takes twice as long, and an evaluation needs 28 000 specs
+        drawn = object.__new__(RunSpec)  # `replace` would take twice as long for the 28 000 specs of an evaluation.
         vars(drawn).update((name, getattr(spec, name)) for name in _DEFAULTS)
         vars(drawn).update(data, split=split, seed=seed, svm=svm, sda=sda, neighbour=None, members=members)
         vars(drawn)["_normal"] = None
@@ -372,14 +372,14 @@ class RunSpec:
     def _check_parts(self, method: Method) -> None:
         """Raise ValueError if estimators or runs to average are given, but the method cannot use them.
 
-        The error is also raised if the method needs an estimator that is not given, or if `fit_rows` needs the number
-        of labels and it is not given.
+        The error is also raised if the method needs an estimator that is not given, or if `fit_rows` is "labelled" and
+        the number of labels is not given.
         """
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
             raise ValueError(f"method {method.key} needs a transformer or a classifier; give one or both")
         if not method.takes_parts and not none:
-            raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom instead")
+            raise ValueError(f"method {method.key} accepts no transformer or classifier; use method custom instead")
         if self.members and not method.averages:
             raise ValueError(f"method {method.key} does not average runs; use method mean-margin to average them")
         if self.fit_rows == "labelled" and self.labels is None:
@@ -424,7 +424,7 @@ def describe_spec(spec: RunSpec) -> str:
 
 
 def describe_choice(spec: RunSpec) -> str:
-    """Describe the parameters of the representation and classifier. The text is empty if there are none."""
+    """Describe in words the parameters of the representation and classifier. Return "" if there are none."""
     parts = []
     if spec.stacked:
         first = f"{len(spec.members)} averaged runs, the first with " if spec.members else ""
@@ -457,22 +457,22 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
     text = (
         f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
-        f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
+        f"{counted(sda.pretraining_epochs, 'epoch')} per layer, learning rate {sda.pretraining_rate:g}"
     )
     if METHODS[method].fine_tunes:
-        text = f"{text}, fine-tuning at rate {sda.fine_tuning_rate:g}"
+        text = f"{text}, fine-tuning rate {sda.fine_tuning_rate:g}"
     return text
 
 
 _MOST_MEMBERS = 10
-_LARGEST = 10**18  # Largest seed or number of a split. The table of runs stores 64-bit integers.
+_LARGEST = 10**18  # Largest seed or split index. The table of runs stores 64-bit integers.
 
-# Fields that must have the same values in a run that averages other runs and in all averaged runs.
+# Fields whose values must be the same in all averaged runs and in the run that averages them.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # Name of the field `fit_rows` in JSON documents.
 
-# Fields that are written in the JSON form of every spec. Other fields are written only if they differ from their
-# defaults, so that the hashes of earlier specs stay the same when fields are added.
+# Fields that the JSON form of every spec contains. Other fields are included only if their values are not the defaults,
+# so that the hashes of existing specs stay the same if a later version of the program adds fields.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
@@ -538,7 +538,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
 
 
 def axis_text(values: Sequence[float]) -> str:
-    """Return the text that `noise_axis` or `depth_axis` parses to the given values: a range if possible, else a list.
+    """Write values in the form that `noise_axis` or `depth_axis` parses: as a range if possible, otherwise as a list.
 
     Examples
     --------
@@ -556,7 +556,7 @@ def axis_text(values: Sequence[float]) -> str:
 
 
 def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
-    """Return the parameters of an SVM. Parameters that the method does not use are set to their defaults."""
+    """Return a copy of `svm` in which parameters that the method does not use are set to their defaults."""
     unused = SvmParameters()
     if not method.learns:
         svm = replace(svm, widths="median")
@@ -570,9 +570,9 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 def document_hash(document: dict[str, Any], version: int | str) -> str:
     """Return the SHA-256 (hex) of a checked spec and a results version. The spec is given as a JSON object.
 
-    The hash is computed from the JSON object itself. It therefore stays the same if a later version adds or drops
-    fields. Specs of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by their own
-    hashes. The source of the data is excluded.
+    The hash is computed from the JSON object itself. It therefore stays the same if a later version of the program adds
+    or drops fields. Specs of other runs in the JSON object (`RunSpec.neighbour` and `RunSpec.members`) are replaced by
+    their hashes. The source of the data is excluded.
     """
     near = document["neighbour"]
     hashed = {key: value for key, value in document.items() if key != "source"}
@@ -645,7 +645,8 @@ class SweepSpec:
         Raises
         ------
         ValueError
-            If a field has no values or a value out of range, or if the selection lacks validation rows.
+            If a field has no values or a value out of range, or if there are no validation rows for selecting noise and
+            depth (`choose`).
         """
         return self._points
 
@@ -682,7 +683,7 @@ class SweepSpec:
 
 
 def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
-    """Return one spec for each fold if the data are divided into folds, otherwise only the given spec.
+    """Return a copy of the spec for each fold if the data are divided into folds, otherwise only the spec itself.
 
     Parameters
     ----------
