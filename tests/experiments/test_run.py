@@ -360,7 +360,7 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows
     assert not same_numbers(held_back, run(DATA, on_split))
     with pytest.raises(DataError, match="training rows cannot have 500 labels"):
         run(DATA, replace(base, labels=500))
-    with pytest.raises(DataError, match="1 class has no row among 2 labelled rows"):
+    with pytest.raises(DataError, match="1 class has no row among the 2 labelled rows"):
         run(rectangles(n_classes=3), replace(spec(rectangles(n_classes=3), labels=2)))
 
 

@@ -123,7 +123,7 @@ def test_that_a_held_out_fraction_is_stratified_seeded_and_loses_no_row(labels, 
     whole, held_out = numbered(labels), HeldOut(share, seed)
     counts = {label: labels.count(label) for label in set(labels)}
     if round(share * len(labels)) == 0 or max(counts.values()) == 1:
-        with pytest.raises(DataError, match="the training set or the test set is empty"):
+        with pytest.raises(DataError, match="the training set or the test set would be empty"):
             divide(whole, held_out)
         return
     data = divide(whole, held_out)
@@ -234,7 +234,7 @@ def test_that_folds_of_groups_hold_every_row_once_seeds_differ_and_a_single_grou
     assert sorted(np.concatenate(tests)) == sorted(whole.train[:, 1])
     assert len({tuple(divide(whole, HeldOut(seed=seed)).test[:, 1]) for seed in range(5)}) == 5
     whole = replace(whole, groups=np.zeros(len(whole.train), np.int64))
-    with pytest.raises(DataError, match=r"set is empty \(25 % held out, seed 0\); use fewer folds"):
+    with pytest.raises(DataError, match=r"set would be empty \(25 % held out, seed 0\); use fewer folds"):
         divide(whole, HeldOut())
     with pytest.raises(ValueError, match="too few groups to be split"):
         split_rows(whole.train_labels, 0, 0, whole.groups)

@@ -1,4 +1,4 @@
-"""Select the rows for training and evaluation by stratified random draws with a seed, not by their order in files."""
+"""Select the rows for training and evaluation by seeded, stratified random draws, not by their order in the files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ class Classes:
         ------
         DataError
             If the training rows have no labels, or all have the same label. If `tested` is True, the error is also
-            raised if there are no test rows with labels.
+            raised if no test rows have labels.
         """
         dataset.check_classes()
         assert dataset.train_labels is not None
@@ -76,10 +76,10 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     codes : ndarray of int, shape (n,)
         Class of each row of the training set.
     split, seed : int
-        Number of the split, and seed of the random draw.
+        Index of the split, from 0, and seed of the random draw.
     groups : ndarray of int, shape (n,), optional
         Group of each row. Groups are never divided, so the sizes of the folds are only approximately equal. With fewer
-        than five groups, there are fewer folds.
+        than five groups, there are fewer than five folds.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        # Folds can be empty if every group contains a single class. Empty folds get no number.
+        # Folds can be empty if every group contains a single class. The other folds are renumbered without them.
         folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
@@ -112,7 +112,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
 def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[int] = (0,)) -> tuple[int, ...]:
     """Return the given splits, except those that repeat an earlier split.
 
-    A split repeats another one if both have the same validation rows for every seed. This can occur if the data have
+    A split repeats another split if both have the same validation rows for every seed. This can occur if the data have
     few groups.
 
     Raises
@@ -133,8 +133,8 @@ def different_splits(dataset: Dataset, splits: Sequence[int], seeds: Sequence[in
 def stratified_order(codes: Indices, seed: int) -> Indices:
     """Return all row indices in random order.
 
-    For every m, the first m rows have approximately the same class proportions as all rows. With two classes, the
-    number of rows of each class differs from the exactly proportional number by at most one.
+    For every m, the class proportions among the first m rows are approximately those among all rows. With two classes,
+    the number of rows of each class differs by at most one from the exactly proportional number.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
@@ -152,8 +152,8 @@ def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
 def can_hold_out(dataset: Dataset) -> bool:
     """Return True if rows can be held out as a test set.
 
-    This is possible if the data have no test set of their own, at least two classes, and a class with two rows. Data
-    whose test set consists of held-out rows only need labels.
+    This is possible if the data have no test set of their own, at least two classes, and at least two rows of one
+    class. Data whose test set already consists of held-out rows need only labels.
     """
     if dataset.held_out is not None:
         return dataset.train_labels is not None
@@ -169,7 +169,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
     Raises
     ------
     DataError
-        If the rows have too many different patterns of missing cells.
+        If the missing cells form too many different patterns.
     """
     if dataset.missing is None:
         return dataset
@@ -197,7 +197,7 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progres
     Raises
     ------
     DataError
-        If the rows cannot be divided by `divide`, or missing cells cannot be filled.
+        If `divide` cannot divide the rows, or missing cells cannot be filled.
     """
     if held_out is not None:
         return divide(dataset, held_out, progress=progress)
@@ -208,10 +208,10 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     """Hold out some rows of the data as a test set, and fill missing cells. The rows of both sets keep their order.
 
     In both sets, the number of rows of each class is proportional to the size of the class, up to rounding. If a
-    fraction is held out, every class keeps at least one training row. Rows without labels are treated as one class. If
-    the data have groups, each group is held out as a whole or not at all. In this case, the class proportions are only
-    approximate, and a class can lack training rows. If the features of a table are scaled to 0 … 1, they are scaled
-    again, by their ranges in the training rows.
+    fraction of the rows is held out rather than a fold, every class keeps at least one training row. Rows without
+    labels are treated as one class. If the data have groups, each group is held out as a whole or not at all. In this
+    case, the class proportions are only approximate, and a class can lack training rows. If the features of a table are
+    scaled to 0 … 1, they are rescaled according to their ranges in the training rows.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
         If the data have their own test set or too few rows, or if a scaled value of a held-out row exceeds the range of
         float32.
     ValueError
-        If `held_out` is out of range.
+        If a value in `held_out` is out of range.
     """
     held_out, whole = held_out.checked(), undivided(dataset)
     if not held_out.folds and not held_out.share:
@@ -247,7 +247,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
         remedy = "add rows, or hold out fewer rows"
         if whole.groups is not None:
             remedy = "use fewer folds, another fraction or another seed, or do not group the rows"
-        raise DataError(f"the training set or the test set is empty ({held_out}); {remedy}", whole.name)
+        raise DataError(f"the training set or the test set would be empty ({held_out}); {remedy}", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     order = np.concatenate([train, test]).astype(np.int64)
     rows, scaling = _scaled_by(train, whole, whole.train)
@@ -271,16 +271,16 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
 def _scaled_by(
     training: Indices | slice, dataset: Dataset, rows: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-    """Return all rows and their scaling. Rows of a scaled table are scaled by the ranges of its training rows."""
+    """Return all rows and their scaling. If a table is scaled, the ranges of its training rows define the scaling."""
     if dataset.unscaled is None:
         return rows, dataset.scaling
-    from slide_gui.data.assemble import rescaled  # imported here, because the window does not need it to start
+    from slide_gui.data.assemble import rescaled  # imported here, because starting the window does not need it
 
     return rescaled(dataset, training)
 
 
 def undivided(dataset: Dataset) -> Dataset:
-    """Move all held-out rows back to their original positions in the training set, if there are any."""
+    """Move the held-out rows, if there are any, back to their original positions in the training set."""
     if dataset.held_out is None or dataset.order is None:
         return dataset
     order = dataset.order
@@ -314,7 +314,7 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Divide the data into training and test set as a run requires. If the run uses other data, return them unchanged.
+    """Divide the data into a training and a test set as a run requires. Return data that the run cannot use unchanged.
 
     `fingerprint` and `held_out` are fields of the spec of the run.
     """
@@ -351,12 +351,12 @@ class RunData:
 
     @classmethod
     def of(cls, dataset: Dataset, spec: "RunSpec") -> "RunData":
-        """Divide the data and select the rows for a spec from `RunSpec.checked`.
+        """Divide the data and select the rows for a run, given its spec as `RunSpec.checked` returns it.
 
         Raises
         ------
         DataError
-            If the data differ from the data of the spec, lack labels or rows that the spec needs, or have a single
+            If the data are not those that the spec names, lack labels or rows that the run needs, or have a single
             class.
         """
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
@@ -385,9 +385,9 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes can be held out.
+    if (codes[rows] == codes[rows[0]]).all():  # This occurs if all rows of the other classes are held out.
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # In a checked spec, `training` is then also "split".
+    if spec.fit_rows == "split":  # In a checked spec, `training` is "split" too in this case.
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
@@ -397,12 +397,12 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
         have = plural("class has", "classes have", len(absent))
-        raise DataError(f"{len(absent)} {have} no row among {spec.labels} labelled rows; request more labels", place)
+        raise DataError(f"{len(absent)} {have} no row among the {spec.labels} labelled rows; request more", place)
     return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
-    """Select the held-out rows and return their sorted indices. Each group is held out as a whole or not at all."""
+    """Select rows to hold out, and return their sorted indices. Each group is held out as a whole or not at all."""
     if held_out.folds:
         shares, part = [1.0 / held_out.folds] * held_out.folds, held_out.fold
     else:
@@ -411,10 +411,10 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Select the held-out rows and return their sorted indices.
+    """Select a fraction of the rows to hold out, and return their sorted indices.
 
-    They are the first rows in the order of `stratified_order`. The last row of each class in this order is never held
-    out, so that each class keeps a training row.
+    The first rows in the order of `stratified_order` are held out. The last row of each class in this order is never
+    held out, so that each class keeps a training row.
     """
     order = stratified_order(codes, held_out.seed)
     last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
@@ -422,7 +422,7 @@ def _share(codes: Indices, held_out: HeldOut) -> Indices:
 
 
 def _fold(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the sorted indices of the rows of a fold. Shuffled rows of each class are dealt to the folds in turn."""
+    """Return the sorted indices of the rows in one fold. Each class is shuffled and dealt to the folds in turn."""
     rng = np.random.default_rng(held_out.seed)
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
     return np.sort(order[held_out.fold :: held_out.folds])

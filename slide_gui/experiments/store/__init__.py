@@ -1,1 +1,1 @@
-"""Store runs in an SQLite database and a folder of arrays."""
+"""Store runs in an SQLite database and a folder of array files."""

@@ -1,9 +1,9 @@
-"""Open an SQLite file for reading or writing, and convert the errors of SQLite to OSError and DataError.
+"""Open an SQLite file for reading or writing, and convert SQLite's errors to OSError and DataError.
 
 Problems of the environment (locks, full disks, permissions) raise an OSError. Any other SQLite error means that the
-file is damaged, and raises a DataError whose message contains a remedy. A new file is accessible by its owner only.
-The content is not trusted: the sizes of values are limited, text that is not UTF-8 is returned as bytes, and SQLite's
-`trusted_schema` is off.
+file is damaged, and raises a DataError whose message contains a remedy. A new file is accessible only to its owner. The
+content of a file is not trusted: the sizes of values are limited, text that is not UTF-8 is returned as bytes, and
+SQLite's option `trusted_schema` is off.
 """
 
 import errno
@@ -22,8 +22,8 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # Maximum time in seconds to wait for another process to release its lock.
-_LARGEST = 64 << 20  # Largest size in bytes of one value in the database.
-_WORLD = {  # These errors of SQLite are caused by the environment, not by a damaged file.
+_LARGEST = 64 << 20  # Largest accepted size, in bytes, of one value in the database.
+_ENVIRONMENT = {  # These errors of SQLite are caused by the environment, not by a damaged file.
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -43,13 +43,13 @@ _PROBE = 64 << 10
 
 
 def store_files(path: Path) -> list[Path]:
-    """Return all paths of a run store: the database, the -wal and -shm files of SQLite, and the folder of arrays."""
+    """Return all paths of a run store: the database, SQLite's -wal and -shm files, and the folder of array files."""
     paths = {path, Path(os.path.realpath(path))}  # If `path` is a symbolic link, its target is included.
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
 class StoreReplaced(OSError):
-    """Error if the database file was removed or replaced by another file while it was open."""
+    """Error that is raised if the database file was removed or replaced while it was open."""
 
 
 class Database:
@@ -73,7 +73,7 @@ class Database:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._closing = ExitStack()  # This stack deletes the copy that `_open_for_reading` may create.
-        self._proved = False
+        self._is_intact = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
             self._identity = _identity(self.path)
@@ -103,7 +103,7 @@ class Database:
             raise self._failure(error, "read") from None
 
     def rows_before_damage(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a query that can be read from a damaged database before the first error."""
+        """Execute a query on a damaged database, and return the rows that can be read before the first error."""
         rows = []
         with suppress(*_FAILURES):
             for row in self._db.execute(query):
@@ -130,18 +130,18 @@ class Database:
         DataError
             If the database is damaged. Nothing is written in this case, because writing could overwrite undamaged data.
         StoreReplaced
-            If the file has been removed, moved or replaced since it was opened. Changes to it would be lost.
+            If the file has been removed, moved or replaced since it was opened, so that changes would be lost.
         OSError
             If the file cannot be written to.
         """
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._check_identity()
-            if not self._proved:
-                damage = self.damage()  # If an index is damaged, a statement could change the wrong row.
+            if not self._is_intact:
+                damage = self.damage()  # If an index is damaged, an SQL statement could change the wrong row.
                 if damage:
-                    raise self._damaged(damage[0], checked_by(self.path))
-                self._proved = True
+                    raise self._damaged(damage[0], check_hint(self.path))
+                self._is_intact = True
             yield
             self._check_identity()
             self._db.execute("COMMIT")
@@ -158,8 +158,8 @@ class Database:
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
-        """Let SQLite use a write-ahead log, so that other processes can read during a write. Make commits durable."""
-        # SQLite reports an error at once if another process is switching to a write-ahead log. This loop tries again.
+        """Switch to a write-ahead log, so that other processes can read while this one writes. Make commits durable."""
+        # SQLite reports an error at once if another process is making the same switch. The loop then tries again.
         until = time.monotonic() + _WAIT
         while True:
             try:
@@ -191,7 +191,7 @@ class Database:
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # Opening a file for writing can fail even if its permissions allow it.
+            except OSError:  # Opening a file for writing can fail even if its permissions allow writing.
                 pass
         # Without write access, SQLite cannot create the index of the write-ahead log next to the file. A file without
         # a log is therefore opened as immutable. Otherwise, the file and its log are copied, and the copy is read.
@@ -225,7 +225,7 @@ class Database:
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Raise StoreReplaced if the file is no longer at its path, because changes to it would be lost."""
+        """Raise StoreReplaced if the open file is no longer at its path, because changes to it would be lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 
@@ -234,24 +234,24 @@ class Database:
         if isinstance(error, sqlite3.ProgrammingError):
             raise error  # The error is caused by a bug of this program, not by a damaged file.
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
-            return self._damaged("the file header requires a newer format than SQLite can write", checked_by(self.path))
-        if _code(error) in _WORLD:
+            return self._damaged("the file header requires a newer format than SQLite can write", check_hint(self.path))
+        if _code(error) in _ENVIRONMENT:
             forbidden = read_only(self.path) or ("" if os.access(self.path, os.W_OK) else "the file is read-only")
             reason = f"{forbidden}; name another store" if forbidden else _full_disk(self.path.parent) or str(error)
             return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
-        return self._damaged(str(error), "restore a backup" if done == "opened" else checked_by(self.path))
+        return self._damaged(str(error), "restore a backup" if done == "opened" else check_hint(self.path))
 
     def _damaged(self, what: str, remedy: str) -> DataError:
         return DataError(f"the store is damaged ({what}); {remedy}", str(self.path))
 
 
-def checked_by(path: Path) -> str:
-    """Return the end of an error message: the command that lists the undamaged runs of a damaged store."""
+def check_hint(path: Path) -> str:
+    """Return the end of an error message, which names the command that lists the undamaged runs of a store."""
     return f"list the undamaged runs with: slide-gui runs check {shlex.quote(str(path))}"
 
 
 def _forbids_writing(path: Path) -> bool:
-    """Return True if the file's header requires a newer format version for writing than SQLite supports."""
+    """Return True if, according to the file's header, only newer versions of SQLite may write to the file."""
     with suppress(OSError), path.open("rb") as stream:
         return stream.read(19)[18:] > b"\2"
     return False
@@ -269,8 +269,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _full_disk(folder: Path) -> str:
     """Return an error message if the disk that contains a folder is full, otherwise an empty string.
 
-    If the disk is full while SQLite opens a file, the message of SQLite is only "disk I/O error". This check writes a
-    temporary file, because an exceeded quota is detected only by writing.
+    If the disk is full while SQLite opens a file, SQLite reports only "disk I/O error". This function writes a
+    temporary file, because an exceeded disk quota is detected only by writing.
     """
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -290,5 +290,5 @@ def _text(raw: bytes) -> str | bytes:
 
 
 def _code(error: Exception) -> int:
-    """Return the primary SQLite code of an error, or 0 if the error has no code."""
+    """Return SQLite's primary result code of an error, or 0 if the error has no code."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -30,7 +30,7 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.limits import memory_limit
 from slide_gui.experiments.runs.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
-from slide_gui.experiments.store.database import Database, StoreReplaced, checked_by
+from slide_gui.experiments.store.database import Database, StoreReplaced, check_hint
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun, is_time, tags_of
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
@@ -451,7 +451,7 @@ class RunStore(AbstractContextManager["RunStore"]):
 
     def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
         run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
-        return DamagedRun(f"the row of {run} is damaged ({what}); {checked_by(self.path)}", str(self.path))
+        return DamagedRun(f"the row of {run} is damaged ({what}); {check_hint(self.path)}", str(self.path))
 
     def _checked_result(self, row: dict[str, Any]) -> RunResult:
         result = self._result(row)
