@@ -466,9 +466,9 @@ def store_used(path: Path) -> None:
         except ignored:
             pass
 
-    def save_whole() -> None:
+    def save_intact() -> None:
         with RunStore(path, read_only=True) as store:
-            store.save_whole(saved)
+            store.save_intact(saved)
         assert before <= whole_runs(saved), "an undamaged run is not saved"
 
     def change(how: Callable[[RunStore], object]) -> None:
@@ -477,7 +477,7 @@ def store_used(path: Path) -> None:
 
     attempt(lambda: [attempt(read, KeyError) for read in reading(path)])
     before, saved = whole_runs(path), path.parent / "saved.sqlite"
-    attempt(save_whole)
+    attempt(save_intact)
     attempt(lambda: change(lambda store: store.save(RESULTS[5])))
     attempt(lambda: change(lambda store: store.tag(FIRST.spec.hash, ["x"])))
     attempt(lambda: change(lambda store: store.delete([FIRST.spec.hash])))

@@ -100,12 +100,12 @@ def _show(store: RunStore, arguments: argparse.Namespace) -> int:
 
 def _check(store: RunStore, arguments: argparse.Namespace) -> int:
     report, new = store.check(), arguments.output
-    saved = None if new is None else store.save_whole(new)
+    saved = None if new is None else store.save_intact(new)
     document = {
         "runs": report.n_runs,
         "faults": report.faults,
         "damage": report.damage,
-        "whole": len(report.whole),
+        "whole": len(report.intact),
         "saved": saved,
     }
     print_answer(arguments, document, _report_lines(report, arguments.store, new, saved))
@@ -117,7 +117,7 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
         yield f"{store}: {damaged}"
-    yield f"{counted(report.n_runs, 'run')}, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
+    yield f"{counted(report.n_runs, 'run')}, {len(report.faults)} damaged, {len(report.intact)} with undamaged results"
     if (report.faults or report.damage) and new is None:
         yield f"save the undamaged runs with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
     if new is not None:

@@ -304,7 +304,7 @@ def test_that_a_store_of_a_newer_format_and_other_files_are_refused_and_unchange
     assert not (tmp_path / "absent").exists()
     execute(path, "PRAGMA user_version = 3")
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
-    with pytest.raises(DataError, match="format 3, but this program reads formats up to 2; use a newer"):
+    with pytest.raises(DataError, match="format 3, but this program reads formats up to 2; update slide-gui"):
         RunStore(path)
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 
@@ -376,7 +376,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, caps
         with pytest.raises(DataError, match=r"noise is 'much'\); list the undamaged runs with: slide-gui runs check"):
             store.runs()
         report = store.check()
-        assert (report.n_runs, set(report.faults), len(report.whole)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
+        assert (report.n_runs, set(report.faults), len(report.intact)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
     assert main(["runs", "show", str(path), RESULT.spec.hash[:9]]) == 1
     assert "does not match its row in the table of runs" in capsys.readouterr().err
     assert main(["runs", "check", str(path)]) == 1
@@ -408,8 +408,8 @@ def test_that_a_lost_page_loses_only_its_own_rows(large):
         report = store.check()
     assert report.damage
     assert 0 < len(report.faults) < 31
-    assert len(report.whole) == report.n_runs - len(report.faults)
-    assert len(report.whole) > 15
+    assert len(report.intact) == report.n_runs - len(report.faults)
+    assert len(report.intact) > 15
 
 
 @pytest.mark.parametrize(
@@ -468,7 +468,7 @@ def test_that_a_store_that_would_overwrite_its_own_runs_is_not_written_to(large)
     with RunStore(large, read_only=True) as store:
         report = store.check()
     assert report.damage
-    assert (report.n_runs, report.faults, len(report.whole)) == (31, {}, 31)
+    assert (report.n_runs, report.faults, len(report.intact)) == (31, {}, 31)
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -528,6 +528,6 @@ def test_that_a_header_that_forbids_writing_is_damage(path):
     content[18] = 13
     path.write_bytes(content)
     with RunStore(path, read_only=True) as store:
-        assert len(store.check().whole) == 2
+        assert len(store.check().intact) == 2
     with pytest.raises(DataError, match="requires a newer format than SQLite can write"), RunStore(path) as store:
         store.save(on_split(5))

@@ -232,7 +232,7 @@ def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones
     with RunStore(path) as store:
         store.save(STORED_RESULT)
         store.save(OLD)
-        assert store.save_whole(tmp_path / "new.sqlite") == 2
+        assert store.save_intact(tmp_path / "new.sqlite") == 2
     with RunStore(tmp_path / "new.sqlite") as store:
         assert {line.hash: line.is_current for line in store.runs()} == {OLD.hash: False, STORED_RESULT.hash: True}
         assert store.check().faults == {}
@@ -321,7 +321,7 @@ def test_that_a_store_of_an_earlier_version_is_undamaged_and_its_data_lose_their
         assert store.check() == StoreReport(3, {}, (), (1, 2, 3))
         lines = store.runs(deleted=True)
         results = [store.load(line.hash) for line in lines]
-        assert store.save_whole(tmp_path / "new.sqlite") == 3
+        assert store.save_intact(tmp_path / "new.sqlite") == 3
     assert [(line.method, line.noise, line.n_support, line.tags, line.deleted) for line in lines] == [
         ("slide-svm", 0.4, 40, ("first", "of all"), False),
         ("raw-svm", 0.0, 40, (), False),

@@ -1,10 +1,11 @@
-"""Store all runs in an SQLite file and a folder of arrays. Both remain consistent after a crash at any moment.
+"""Store all runs in an SQLite file and a folder of array files. Both stay consistent even after a crash.
 
 The store contains each run as one row of a table and one .npz file of arrays. The key of the row is the hash of the
-specification and the results version. Runs of older results versions are kept, but not reused. The .npz file is written
-under a temporary name, flushed to the disk and renamed. Then the row is committed. It contains a JSON document, and one
-SHA-256 of this document and the arrays. The write lock is held from the writing of the .npz file to the commit. An
-.npz file is never overwritten: if a run is computed again, its arrays are written to a new file.
+run's specification and results version. Runs with older results versions are kept, but not reused. The .npz file is
+written under a temporary name, flushed to the disk and renamed. Then the row is committed. It contains a JSON document
+with the other values of the result, and one SHA-256 of this document and the .npz file. The write lock is held from the
+writing of the .npz file to the commit. An .npz file is never overwritten: if a run is computed again, its arrays are
+written to a new file.
 Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
 """
 
@@ -46,13 +47,13 @@ _APPLICATION = 0x534C4944  # The letters "SLID". The database contains this numb
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Columns that only earlier versions of the program use. Their values can be computed from other columns.
 _DROPPED = ("half",)
-# A run that does not record its results version has one of these versions. The newest version comes first.
+# If a stored run does not record its results version, it has one of these versions. The newest version comes first.
 _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
-# SQL expression for the column held_out. Earlier versions stored descriptions such as "fold 2 of 5, seed 0" or "25 %
-# held out, seed 0". In this case, the value is read from the JSON document of the run instead.
+# SQL expression for the column held_out. Earlier versions of the program stored descriptions in this column, such as
+# "fold 2 of 5, seed 0" or "25 % held out, seed 0". Instead of these, the value in the run's JSON document is used.
 _HELD_OUT = """CASE WHEN held_out LIKE 'fold % of %, seed %' OR held_out LIKE '% held out, seed %' THEN
     CASE WHEN json_valid(document) THEN json_extract(document, '$.spec.held_out') END
     WHEN held_out <> '' THEN held_out END AS held_out"""
@@ -67,7 +68,7 @@ CREATE TABLE runs (
 
 
 class DamagedRun(DataError):
-    """Error for a damaged run of a store. Other runs of the store may be intact."""
+    """Error that is raised if a run in a store is damaged. Other runs in the store may be intact."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,20 @@ class StoreReport:
     Attributes
     ----------
     n_runs : int
-        Number of rows of the table, including deleted runs.
+        Number of rows of the table, including the rows of deleted runs.
     faults : dict of str to str
         Maps the hash of each damaged run to a description of its fault. If the hash is unreadable, the key is the row
         number, for example "row 5".
     damage : tuple of str
-        Faults that SQLite's integrity check finds in the database file.
-    whole : tuple of int
+        Faults that SQLite's integrity check found in the database file.
+    intact : tuple of int
         Row numbers of the runs whose results are undamaged, even if other values in their rows are damaged.
     """
 
     n_runs: int
     faults: dict[str, str]
     damage: tuple[str, ...]
-    whole: tuple[int, ...]
+    intact: tuple[int, ...]
 
 
 class RunStore(AbstractContextManager["RunStore"]):
@@ -101,14 +102,14 @@ class RunStore(AbstractContextManager["RunStore"]):
     Parameters
     ----------
     path : path-like
-        The SQLite file, or a symbolic link to it. The folder of arrays has the file's name and the suffix ``.arrays``.
+        The SQLite file, or a symbolic link to it. The name of the array folder is the file's name plus ``.arrays``.
     read_only : bool
         True to open the store without changing it. The store can then be on a read-only medium.
 
     Raises
     ------
     DataError
-        If the file is not a store, is damaged, or has a newer format.
+        If the file is not a store, is damaged, or has a newer format than this program can read.
     OSError
         If the file cannot be opened or created.
     """
@@ -117,8 +118,8 @@ class RunStore(AbstractContextManager["RunStore"]):
         given = Path(path)
         self.path = given.resolve() if given.is_symlink() else given
         self.folder = _array_folder(self.path)
-        # For a symbolic link, earlier versions created the array folder next to the link instead of its target. Arrays
-        # in such a folder can still be read.
+        # If the path is a symbolic link, earlier versions of the program created the array folder next to the link
+        # instead of its target. Arrays in such a folder can still be read.
         self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
         self._saved: list[str] = []
         if not read_only:
@@ -128,7 +129,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             self._check_kind(read_only)
             if not read_only:
                 self._prepare()
-            self._columns = self._check_columns(whole=not read_only)
+            self._columns = self._check_columns(all_required=not read_only)
         except BaseException:
             self._db.close()
             raise
@@ -155,10 +156,10 @@ class RunStore(AbstractContextManager["RunStore"]):
         """
         wanted = "" if deleted else "WHERE deleted = 0"
         query = f"SELECT {self._named(_NAMES)} FROM runs {wanted} ORDER BY created, hash"
-        return [self._line(row) for row in self._db.rows(query)]
+        return [self._run_of(row) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
-        """Return all hashes that begin with the given text, including those of deleted runs and of damaged rows."""
+        """Return the hashes of runs that begin with the given string, including those of deleted and damaged runs."""
         query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
         return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
 
@@ -170,9 +171,9 @@ class RunStore(AbstractContextManager["RunStore"]):
         KeyError
             If the run does not exist.
         DataError
-            If its row is damaged.
+            If the row is damaged.
         """
-        return self._line(tuple(self._row_of(spec_hash).values()))
+        return self._run_of(tuple(self._row_of(spec_hash).values()))
 
     def load(self, spec_hash: str) -> RunResult:
         """Return the complete result of a run, after checking that the result agrees with the run's row in the table.
@@ -200,10 +201,10 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def check(self) -> StoreReport:
-        """Check the database file and all runs. The check continues after damaged rows."""
+        """Check the database file and all runs. Damaged rows do not end the check."""
         damage = self._db.damage()
         faults: dict[str, str] = {}
-        whole = []
+        intact = []
         rows = self._numbers()
         for number, known in rows.items():
             name = known or f"row {number}"
@@ -213,15 +214,15 @@ class RunStore(AbstractContextManager["RunStore"]):
                     raise DamagedRun(f"row {number} is in an index, but not in the table; {_REMEDY}", str(self.path))
                 name = row["hash"] if isinstance(row["hash"], str) else name
                 result = self._result(row)
-                whole.append(number)
+                intact.append(number)
                 self._check_row(row, result)
-                self._line(tuple(row.values()))
+                self._run_of(tuple(row.values()))
             except DataError as error:
                 faults[name if name not in faults else f"row {number}"] = str(error)
-        return StoreReport(len(rows), faults, damage, tuple(whole))
+        return StoreReport(len(rows), faults, damage, tuple(intact))
 
-    def save_whole(self, path: str | os.PathLike[str]) -> int:
-        """Copy all undamaged results to a new store, with all dates, tags and deletion marks that are readable.
+    def save_intact(self, path: str | os.PathLike[str]) -> int:
+        """Copy all undamaged results to a new store, together with their readable dates, tags and deletion marks.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         target = Path(path)
         if target.exists() or _array_folder(target).exists():
             raise FileExistsError(None, "this store or its folder of arrays exists; give another name", str(target))
-        numbers = self.check().whole
+        numbers = self.check().intact
         with RunStore(target) as new:
             for number in numbers:
                 row = self._row("rowid = ?", number)
@@ -257,18 +258,18 @@ class RunStore(AbstractContextManager["RunStore"]):
     def save(self, result: RunResult) -> None:
         """Save a result and flush it to the disk.
 
-        If the store already contains the run, the stored run is kept, and its deletion mark is removed if it has one. A
-        damaged run is replaced by the new result.
+        If the store already contains the run, the stored run is kept, and its deletion mark, if any, is removed. If the
+        stored run is damaged, it is replaced by the new result.
 
         Raises
         ------
         ValueError
-            If the run uses an estimator that is not allowed in files, so that the run could not be read again.
+            If the run uses an estimator that may not be read from files, so that the stored run could not be read.
         DataError
             If the store is damaged. In this case, nothing is written.
         OSError
-            If the disk is full or not writable, or the store has been removed or replaced since it was opened. In the
-            latter case, all results saved through this object are written to a new store, which the message names.
+            If the disk is full or not writable, or the store has been removed or replaced since it was opened. If the
+            store is gone, all results saved through this object are written to a new store, which the message names.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -297,7 +298,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return f"{counted(n, 'run')} computed since the store was opened can be found in {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
-        """Save a result and its row of the table in one transaction."""
+        """Save a result and its row in the table in one transaction."""
         spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -322,8 +323,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
         """Mark runs as deleted, or remove the marks if `undo` is True. Return the hashes of the changed runs.
 
-        Deleted runs are not shown in the table, but their data stay in the store, so that a sweep can reuse them. To
-        undo a deletion, pass the hashes that this method returned for it. They exclude runs that were already deleted.
+        Deleted runs are hidden from the user, but their data stay in the store, so that a sweep can reuse them. To undo
+        a deletion, pass the hashes that it returned, because they exclude runs that had already been deleted.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
@@ -339,8 +340,8 @@ class RunStore(AbstractContextManager["RunStore"]):
         tags : sequence of str
             New tags, as `tags_of` returns them.
         seen : sequence of str, optional
-            Tags of the run before the user edited them. If another process has added or removed tags since, these
-            changes are kept. Without `seen`, `tags` replace all existing tags.
+            Tags of the run before the user edited them. If another process has since added or removed tags, the changes
+            of both are combined. Without `seen`, the new tags replace all existing tags.
         """
         with self._db.writing():
             if seen is not None:
@@ -356,8 +357,8 @@ class RunStore(AbstractContextManager["RunStore"]):
     def _check_kind(self, read_only: bool) -> None:
         """Raise DataError if the file is not a run store, or contains views, triggers or virtual tables."""
         # Another thread or process may be creating the store at this moment. It writes the table and the application ID
-        # in one transaction, and the array files afterwards. The folder, the table and the ID must therefore be read in
-        # this order.
+        # in one transaction, and the array files afterwards. Reading must therefore follow the opposite order: first
+        # the folder of array files, then the table, then the ID.
         has_arrays = self.folder.is_dir() and any(_FILE.fullmatch(file.name) for file in self.folder.iterdir())
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
@@ -375,13 +376,13 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DataError("this is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                f"the store has format {version}, but this program reads formats up to {FORMAT}; use a newer version",
+                f"the store has format {version}, but this program reads formats up to {FORMAT}; update slide-gui",
                 str(self.path),
             )
         virtual = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
         plain = all(kind in ("table", "index") and not virtual.match(str(sql)) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
-            raise DataError("the store has no table of runs or has views or triggers; restore a backup", str(self.path))
+            raise DataError("the store has views or triggers, or no table of runs; restore a backup", str(self.path))
 
     def _prepare(self) -> None:
         self._db.keep_write_ahead_log()
@@ -393,29 +394,29 @@ class RunStore(AbstractContextManager["RunStore"]):
                     self._db.write("CREATE INDEX by_date ON runs (created, hash)")
                     self._db.write(f"PRAGMA application_id = {_APPLICATION}")
                     self._db.write(f"PRAGMA user_version = {FORMAT}")
-        if not set(_NAMES) <= self._check_columns(whole=False):
+        if not set(_NAMES) <= self._check_columns(all_required=False):
             self._add_columns()
 
-    def _check_columns(self, *, whole: bool) -> set[str]:
-        """Return the names of the columns of the table. Raise DataError if a required column is missing.
+    def _check_columns(self, *, all_required: bool) -> set[str]:
+        """Return the names of the table's columns. Raise DataError if a required column is missing.
 
-        Columns that earlier versions of the program did not create are required only if `whole` is True.
+        Columns that earlier versions of the program did not create are required only if `all_required` is True.
         """
         columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
-        needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
+        needed = {*_NAMES, *_FILES} - (set() if all_required else {column.name for column in _ADDED})
         if not needed <= columns:
             missing = sorted(needed - columns)[0]
             raise DataError(f"the store is damaged (the column {missing} is missing); restore a backup", str(self.path))
         return columns
 
     def _add_columns(self) -> None:
-        """Add the columns that a store of an earlier version lacks. That version can still use the store."""
+        """Add the columns that a store written by an earlier version lacks. That version can still use the store."""
         with self._db.writing():
-            before = self._check_columns(whole=False)
+            before = self._check_columns(all_required=False)
             for column in _ADDED:
                 if column.name not in before:
                     self._db.write(f"ALTER TABLE runs ADD COLUMN {column.name} {column.sql}")
-            self._columns = self._check_columns(whole=True)
+            self._columns = self._check_columns(all_required=True)
             values = ", ".join(f"{column.name} = ?" for column in _ADDED)
             for (spec_hash,) in self._db.rows("SELECT hash FROM runs"):
                 with suppress(DamagedRun, KeyError):
@@ -442,8 +443,8 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
         return row
 
-    def _line(self, values: tuple[Any, ...]) -> StoredRun:
-        """Convert the values of a row, which begin with the columns `_NAMES`, to an object. Ignore further values."""
+    def _run_of(self, values: tuple[Any, ...]) -> StoredRun:
+        """Convert a row to a `StoredRun`. The values of the columns `_NAMES` come first, and others are ignored."""
         try:
             return _stored_run(values[: len(_NAMES)])
         except ValueError as error:
@@ -459,7 +460,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
-        """Raise DamagedRun if the columns of a row differ from a result that was read from its document and arrays."""
+        """Raise DamagedRun if a row contradicts its result, which was read from the row's document and array file."""
         expected = StoredRun.of(result).row() | {"hash": _hash_of(row, result.numerics)}
         if row["generated"] and isinstance(row["data"], str):
             row = row | {"data": unmarked(row["data"], generated=True)}
@@ -469,7 +470,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"this file does not match its row in the table of runs; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
-        """Read a result from the JSON document of a row and from its array file, after checking their SHA-256."""
+        """Check the SHA-256 of a row's JSON document and array file, and read the result from them."""
         document, name, recorded = row["document"], row["file"], row["sha256"]
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
@@ -492,9 +493,9 @@ class RunStore(AbstractContextManager["RunStore"]):
             raise DamagedRun(f"this file is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Return a dictionary that maps row numbers to hashes of runs, or to "" if a hash is unreadable.
+        """Return a dictionary that maps the row number of each run to its hash, or to "" if the hash is unreadable.
 
-        The table and its index are read forwards and backwards, to find the rows before and after damaged rows.
+        The table and its index are read forwards and backwards to find the rows both before and after a damaged row.
         """
         hashes: dict[int, str] = {}
         for query in ("rowid, '' FROM runs NOT INDEXED ORDER BY rowid", "rowid, hash FROM runs ORDER BY hash"):
@@ -506,10 +507,10 @@ class RunStore(AbstractContextManager["RunStore"]):
     # Array files
 
     def _write(self, spec_hash: str, content: bytes) -> str:
-        """Write the arrays, flush them to the disk, and return the random name of the new file.
+        """Write the arrays to a new file with a random name, flush it to the disk, and return its name.
 
-        Array files of earlier runs are never removed, even if no row of the table names them. If the user has restored
-        an older backup of the SQLite file, such files belong to runs that only the newer SQLite file contains.
+        Array files of earlier runs are never removed, even if no row of the table names them. After the user has
+        restored an older backup of the SQLite file, such files may belong to runs in the newer SQLite file.
         """
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
 
@@ -537,8 +538,8 @@ def get_or_run(
 
     If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
     the other runs are loaded or computed first. A deleted result is restored, and a damaged result is computed again.
-    A stored result is returned with the name and the source of the given data, because their file may have been renamed
-    since the run.
+    A stored result is returned with the name and the source of the given data, because the data file may have been
+    renamed since the run.
 
     Parameters
     ----------
@@ -547,14 +548,14 @@ def get_or_run(
     store : RunStore, optional
         Store that this thread has opened. Without a store, the run is computed but not stored.
     progress : Progress
-        Receives the reports of `run`. The reported fraction rises from 0 to 1 for each run that is computed.
+        Receives the progress reports of `run`. For each computed run, the reported fraction rises again from 0 to 1.
     reuse : Reuse, optional
         Intermediate results shared with other runs on the same data set.
 
     Raises
     ------
     DataError
-        If the data are unsuitable or are not the data set in the spec, or if the store is damaged.
+        If the data are unsuitable, if they are not the data that the spec names, or if the store is damaged.
     Cancelled
         If `progress` cancels the computation.
     """
@@ -575,15 +576,15 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return one hash of a results version and the spec in the JSON document of a row."""
+    """Return the hash that a run has with the given results version, from the JSON document in its row."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
 @lru_cache(maxsize=1 << 17)
 def _stored_run(values: tuple[Any, ...]) -> StoredRun:
-    """Convert the values of the columns `_NAMES` in one row to an object.
+    """Convert the values of the columns `_NAMES` in one row to a `StoredRun`.
 
-    The objects are cached, because the window reads the whole table after every possible change, but few rows change.
+    The objects are cached, because the window reads all rows after every possible change, although few rows change.
     """
     return StoredRun.from_row(dict(zip(_NAMES, values, strict=True)))
 
@@ -593,7 +594,7 @@ def _array_folder(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder to the disk, so that a renamed file in it survives a crash. Windows does not support this."""
+    """Flush a folder to the disk, so that the new name of a file in it survives a crash. Do nothing on Windows."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -604,7 +605,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _make_folders(folder: Path) -> None:
-    """Create a folder and its missing parents, accessible by the owner only."""
+    """Create a folder and its missing parents. Only the owner may access them."""
     if not folder.exists():
         _make_folders(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -617,7 +618,7 @@ def _content(file: Path) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise DamagedRun(f"this is not a file; {_REMEDY}", str(file))
         if status.st_size > memory_limit():
-            raise DamagedRun(f"this file of {status.st_size} bytes is too large for a run; {_REMEDY}", str(file))
+            raise DamagedRun(f"this file has {status.st_size} bytes, too many for a run; {_REMEDY}", str(file))
         return file.read_bytes()
     except FileNotFoundError:
         remedy = f"if you moved the store, move its arrays to {file.parent}; otherwise, {_REMEDY}"
@@ -627,5 +628,5 @@ def _content(file: Path) -> bytes:
 
 
 def _sha256(content: bytes, document: str) -> str:
-    """Return the hexadecimal SHA-256 of the arrays and the JSON document of a run."""
+    """Return the hexadecimal SHA-256 of a run's array file and JSON document."""
     return hashlib.sha256(content + document.encode()).hexdigest()
