@@ -1,8 +1,8 @@
 """Define the columns of the table of runs, and the parameters that all runs on one error curve have in common.
 
-The fields of `StoredRun` define the columns of the SQL table and of the CSV file. They also define how the value of
-each column is read from a result. `SHOWN` defines the columns of the table in the window and on the command line. To
-add a column to any of these tables, add one or two lines to this module.
+The fields of `StoredRun` define the columns of the SQL table and of exported CSV files. They also define how the value
+of each column is read from a result. `SHOWN` defines the columns of the table in the window and on the command line. A
+new column of any of these tables needs only one or two lines in this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS, RunSpec
 from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, counted, dataset_title, fixed, level, number, unmarked
 
-_END = 253402300800.0  # Limit of valid times: the beginning of the year 10000, in seconds since 1970.
+_END = 253402300800.0  # Valid times are earlier than the year 10000, which begins at this number of seconds since 1970.
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,11 @@ class Setting:
     Attributes
     ----------
     spec : RunSpec
-        Spec as returned by `RunSpec.checked`, without a data set. Its noise, depth, split and seed are the defaults.
+        Spec as returned by `RunSpec.checked`, without a data set. Its noise, split, seed and depth have their default
+        values, but a depth of 0 is kept.
     warm : bool
         True if the learning of the widths started from the widths of a run at another noise level. The starting point
-        does not affect the objective function of the learning.
+        does not affect the objective function that the learning minimizes.
     """
 
     spec: RunSpec
@@ -48,7 +49,7 @@ class Setting:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Setting:
-        """Return the setting of a run, which is its spec without the values that differ between runs on one curve."""
+        """Return the setting of a run: its spec without the values in which runs on one curve differ."""
         usual = StackParameters()
         stack = replace(spec.stack, noise=usual.noise, depth=usual.depth if spec.stack.depth else 0)
         svm = replace(spec.svm, groups=None, seed=0, near=None)
@@ -63,7 +64,7 @@ class Setting:
 
     @cached_property
     def text(self) -> str:
-        """JSON document of all values that differ from the defaults. Equal settings have equal texts."""
+        """JSON string of all values that differ from the defaults. Equal settings have equal strings."""
         different = _different(self.spec.document(), RunSpec("").document())
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
@@ -85,13 +86,13 @@ class Setting:
         return mine == theirs
 
     def words(self, n_classes: int = 0) -> str:
-        """Describe the setting in words: kind of error, training rows, selection of the widths and further parameters.
+        """Describe the setting in words: kind of error, training rows, selection of the widths and other parameters.
 
         Parameters
         ----------
         n_classes : int
-            Number of classes of the data, or 0 if unknown. If it is known, and the criterion for widths is automatic,
-            the text names the criterion that is selected for this number of classes.
+            Number of classes of the data, or 0 if unknown. If it is known and the criterion for learning widths is
+            automatic, the description names the criterion that is selected for this number of classes.
         """
         spec, usual = self.spec, RunSpec("")
         parts = ["validation error" if spec.evaluate == "validation" else "test error"]
@@ -114,7 +115,7 @@ class Setting:
         return " · ".join(parts)
 
 
-# Fields of `SvmParameters` that `Setting.words` leaves out or describes in its own way.
+# Fields of `SvmParameters` that `Setting.words` omits or describes separately.
 _NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")
 
 
@@ -127,7 +128,7 @@ def _widths(svm: SvmParameters, n_classes: int) -> str:
 
 
 def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a nested dictionary that differ from the defaults in `usual`, on all levels of nesting."""
+    """Return the values that differ from the defaults in `usual`, at all levels of a nested dictionary."""
     different = {}
     for name, value in document.items():
         before = usual.get(name)
@@ -140,13 +141,13 @@ def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[st
     return different
 
 
-@lru_cache(maxsize=1024)  # The runs of the full protocol have 376 different settings.
+@lru_cache(maxsize=1024)  # The runs of the full evaluation protocol have 376 distinct settings.
 def _parsed(text: str) -> Setting | None:
     try:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document({"fingerprint": "", **different})
-        spec.checked()  # This raises ValueError for values that only other versions of the program accept.
+        spec.checked()  # This raises ValueError for values that this version of the program does not accept.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -160,8 +161,8 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
     of_result : callable or None
         Function that reads the value from a result. None for values that only the store contains.
     added : bool
-        True if stores of earlier versions lack the column. When such a store is opened, the column is added and filled
-        from the stored results. Its value is None if the result of a run cannot be read.
+        True if stores written by earlier versions of the program lack the column. When such a store is opened, the
+        column is added and filled from the stored results. Its value is None for a run whose result cannot be read.
     """
     metadata = {"of_result": of_result, "added": added}
     return field(default=None, metadata=metadata) if added else field(metadata=metadata)
@@ -169,7 +170,7 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A row of the table of runs. The fields are the columns of the SQL table, in this order.
+    """A row of the table of runs. The fields are the columns of the SQL table, in the same order.
 
     Attributes
     ----------
@@ -190,11 +191,11 @@ class StoredRun:
     seconds : float
         Duration of the run in seconds.
     created : float
-        Time at which the run was first saved, in seconds since 1970.
+        Time at which the run was first saved, in seconds since the beginning of 1970.
     tags : tuple of str
-        The user's tags.
+        Tags that the user has given to the run.
     deleted : bool
-        True if the user deleted the run. It stays in the store, but the table does not show it.
+        True if the user deleted the run. It stays in the store, but is hidden from the user.
     C : float or None
         Penalty of the SVM. None if the run has no SVM, or the penalty is unknown.
     n_support : int or None
@@ -207,9 +208,9 @@ class StoredRun:
     held_out : HeldOut or None
         Rule by which the test set was held out. None if the data have their own test set, or the rule is unknown.
     setting : str or None
-        The parameters that runs on one curve have in common, as `Setting.text`. None if unknown.
+        The parameters that all runs on one error curve have in common, in the form of `Setting.text`. None if unknown.
     row_errors : bytes or None
-        Record of the misclassified rows, packed by `error_rate.row_errors`. None if unknown.
+        The misclassified rows, packed by `error_rate.row_errors`. None if unknown.
     n_train : int or None
         Number of training rows. None if unknown.
     features : float or None
@@ -217,9 +218,9 @@ class StoredRun:
     validation_loss : float or None
         Mean hinge loss on the validation rows, as in `RunResult`. None if unknown.
     best_epoch : int or None
-        Epoch of fine-tuning whose parameters are used. None without fine-tuning, or if unknown.
+        Number of the fine-tuning epoch whose weights the network uses. None without fine-tuning, or if unknown.
     is_shipped : bool
-        True for a run that came with the program. The table has no column for this value.
+        True for a run that was shipped with the program. The table has no column for this value.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -256,13 +257,13 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Return the row for a result. The arguments after `result` are values that the result does not contain."""
+        """Return the row of a result. The other arguments are values that the result does not contain."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Create an object from a row of the SQL table. Missing values are None, and unknown columns are ignored.
+        """Create an object from a row of the SQL table. Missing values become None. Unknown columns are ignored.
 
         Raises
         ------
@@ -288,7 +289,7 @@ class StoredRun:
         return cls(**values)
 
     def row(self) -> dict[str, Any]:
-        """Return the value of each column, as the SQL table stores it."""
+        """Return the value of each column in the form that the SQL table stores."""
         return {column.name: _to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
@@ -296,14 +297,14 @@ class StoredRun:
         return {name: getattr(self, name) for name in READABLE} | {"held_out": str(self.held_out or "")}
 
     def with_tags(self, text: str) -> StoredRun:
-        """Return the row with new tags, given as comma-separated text."""
+        """Return a copy of the row with new tags, which are given as a comma-separated string."""
         return replace(self, tags=tags_of(text))
 
     is_shipped: ClassVar[bool] = False
 
     @property
     def is_current(self) -> bool:
-        """True if this version of the program would compute the same result, so that the run can be reused."""
+        """True if the run can be reused, because this version of the program would compute the same result."""
         return is_current(self.numerics)
 
     @cached_property
@@ -313,7 +314,7 @@ class StoredRun:
 
     @property
     def spec(self) -> RunSpec:
-        """The parameters of the run, without the source of its data. The field `setting` must be readable."""
+        """Spec of the run, without the source of its data. The value of the field `setting` must be readable."""
         setting = Setting.from_text(self.setting)
         assert setting is not None
         return setting.at(RunSpec(self.fingerprint), self.noise, self.depth, self.split, self.seed)
@@ -348,10 +349,10 @@ class StoredRun:
 
     @property
     def note(self) -> str:
-        """Reason why the run is not reused for new requests. Empty if it is reused."""
+        """Reason why the run is not reused if the user requests it again. Empty if it is reused."""
         if self.is_current:
             return ""
-        return f"Computed with results version {self.numerics or 'unknown'}, so the run is not reused for new requests"
+        return f"Computed with another results version ({self.numerics or 'unknown'}), so new requests do not reuse it"
 
     @property
     def widths(self) -> str:
@@ -376,7 +377,7 @@ class StoredRun:
 
     @cached_property
     def words(self) -> str:
-        """Lower-case text that the filter of the table searches. It contains parameters such as depth=2."""
+        """Lower-case text that the table's filter searches. It contains parameters in a form such as "depth=2"."""
         numbers = f"noise={level(self.noise)}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, "gen." * self.generated, self.method_name, self.split_name, numbers, *self.tags)
         return " ".join((*words, self.note, self.widths, self.setting_words, str(self.held_out or ""))).lower()
@@ -391,7 +392,7 @@ def _held_out(text: str) -> HeldOut:
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """Return the distinct tags in a comma-separated text."""
+    """Return the distinct tags in a comma-separated string."""
     return tuple(dict.fromkeys(filter(None, (clean_name(part.strip()) for part in text.split(","))))) if text else ()
 
 
@@ -401,7 +402,7 @@ def is_time(created: object) -> bool:
 
 
 def _to_sql(value: Any) -> Any:
-    """Return the value of a field in the form that SQLite stores."""
+    """Convert the value of a field to the form that SQLite stores."""
     if isinstance(value, tuple):
         return ",".join(value)
     if isinstance(value, HeldOut):
@@ -420,11 +421,11 @@ class Column:
     sql : str
         SQL type of the column.
     types : frozenset of type
-        Types that are valid in the column. They are checked on reading, because SQLite accepts any type in any column.
+        Valid Python types of the column's values. They are checked, because SQLite accepts any type in any column.
     of_result : callable or None
         Function that reads the value from a result. None for values that only the store contains.
     added : bool
-        True if stores of earlier versions lack the column.
+        True if stores written by earlier versions of the program lack the column.
     """
 
     name: str
@@ -456,7 +457,7 @@ COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
 """The columns of the SQL table. The first column is `hash`."""
 
 READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
-"""Names of the columns that are printed and exported, which are all columns except binary ones."""
+"""Names of the columns that are printed and exported: all columns except binary ones."""
 
 _REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
 _FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")
@@ -472,7 +473,7 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
 
 
 SHOWN = (
-    TextColumn("Date", "Time at which the run was finished", lambda r: r.created, lambda r: r.date),
+    TextColumn("Date", "Time at which the run was first saved", lambda r: r.created, lambda r: r.date),
     TextColumn(
         "Data", "Name of the data set (“gen.” means generated data)", lambda r: r.data.lower(),
         lambda r: f"{r.data} gen." if r.generated else r.data,
@@ -485,8 +486,8 @@ SHOWN = (
     TextColumn("Depth", "Number of layers", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("Number of the split into 80 % training rows and 20 % validation rows. “whole”: trained on all rows. “25 %” "
-            "or “fold”: how the test set was held out. “val.”: evaluated on the validation rows."),
+        ("Index of the split into 80 % training and 20 % validation rows, or “whole” if there is no split. “25 %” or "
+            "“fold” shows how the test set was held out. “val.” means that the validation rows were evaluated."),
         lambda r: (r.training, r.split, r.split_name), lambda r: r.split_name,
     ),
     TextColumn("Seed", "Seed of the random numbers", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
@@ -509,4 +510,4 @@ SHOWN = (
     ),
     TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: ", ".join(r.tags).lower(), lambda r: ", ".join(r.tags)),
 )  # fmt: skip
-"""The columns of the table that displays the runs. The user can edit the last column, which contains the tags."""
+"""The columns in which runs are shown to the user, who can edit only the last one, which contains the tags."""
