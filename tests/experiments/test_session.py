@@ -116,7 +116,7 @@ def test_that_data_are_found_next_to_a_moved_session_and_in_known_folders(tmp_pa
     moved = read_session(there / "a.slide-session")
     assert located(moved, there / "a.slide-session").source.paths == (str(there / "data" / "iris.csv"),)
     (there / "data" / "iris.csv").rename(known / "iris.csv")
-    with pytest.raises(MissingData, match=r"needs the data iris\.csv; locate the file"):
+    with pytest.raises(MissingData, match=r"data files not found: iris\.csv; locate them"):
         located(moved, there / "a.slide-session")
     assert located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
 
@@ -141,7 +141,7 @@ def test_that_sessions_of_windows_have_relative_paths_with_slashes(monkeypatch):
         ("[]", "is not a session of slide-gui"),
         (_with(format="other"), "is not a session of slide-gui; open a file"),
         (_with(version=0), r"has an unknown version \(0\); use an earlier copy"),
-        (_with(version=3), "written by a later slide-gui"),
+        (_with(version=3), "has format 3; update slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
         (_with(session={"page": 3}), "cannot be used: page is 3"),
         (_with(session={"surprise": 3}), "unknown entry 'surprise'"),
@@ -398,7 +398,7 @@ def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
     claim = len(whole) - rest + 1  # all members together claim one byte more than the file has
     at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the archive's directory
     saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
-    refused(saved, f"the arrays need {len(whole) + 1} bytes, but the file has {len(whole)}")
+    refused(saved, f"the arrays need {len(whole) + 1} bytes, but the file has only {len(whole)}")
 
 
 def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved):
@@ -445,8 +445,8 @@ def test_that_members_must_be_exactly_those_of_the_manifest_and_a_compressed_one
     ("change", "message"),
     [
         ({"format": "other"}, "format of the file is not 'slide-gui model'"),
-        ({"format_version": 3}, "reads at most 2; update slide-gui"),
-        ({"format_version": True}, "reads at most 2"),
+        ({"format_version": 3}, "reads versions up to 2; update slide-gui"),
+        ({"format_version": True}, "reads versions up to 2"),
         ({"n_features": 0}, "n_features"),
         ({"n_samples": "many"}, "n_samples"),
         ({"image_shape": [2, 2]}, "image_shape"),

@@ -106,6 +106,6 @@ def test_that_a_figure_is_drawn_with_its_view_and_a_warning_of_other_results(sou
         document["numerics"] = numerics
     Path("f.json").write_text(json.dumps(document), encoding="utf-8")
     assert main(["draw", "f.json", "-o", "f.svg"]) == 0
-    assert ("drawn by results version 1" in capsys.readouterr().err) == (numerics == "1")
+    assert ("drawn with results version 1" in capsys.readouterr().err) == (numerics == "1")
     assert read_session(Path("f.svg")).choices == ((("curves", "view", "1"),) if figure == "heat-map" else ())
     assert bool(FigureProvenance.read("f.json").difference) == (numerics == "1")

@@ -209,7 +209,7 @@ def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch)
     table.rename(tmp_path / "elsewhere" / "table.csv")
     again = windows()
     shows_example(again)
-    assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
+    assert "data files not found: table.csv; locate them" in again.notice.accessibleName()
     again.workspace.set_parameters(noise=0.2)
     again.keeper._store_session()  # as it does when the window is idle
     assert read_session(tmp_path / "session" / "last.slide-session").parameters.noise == 0.2

@@ -1,1 +1,1 @@
-"""Read and write sessions, model files, data sources and the provenance of figures."""
+"""Read and write sessions, model files and the provenance of figures, and describe the sources of data sets."""

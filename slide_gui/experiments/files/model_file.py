@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted stack with a description of its data set and the program version that fitted it.
+    """A fitted stack and an optional classifier, with a description of their data set and the version of the program.
 
     Attributes
     ----------
@@ -54,18 +54,17 @@ class FittedModel:
     seconds : float
         Duration of the fit in seconds.
     version : str
-        Version of slide-gui that fitted the model.
+        Version of slide-gui with which the model was fitted.
     feature_names : tuple of str
         Names of the features. Empty if the features have no names.
     label_column : str
-        Name of the label column in the data table, or its number, counted from 1. Empty if the table had no
-        label column.
+        Name of the label column in the data table, or its number, counted from 1. Empty if there was no label column.
     scaling : ndarray of shape (2, d), or None
         Offset and divisor of each feature, as in `Dataset.scaling`.
     class_names : tuple of str
         Names of the classes that the classifier distinguishes. Empty if the model has no classifier.
     svm : SvmModel or None
-        The classifier, which is applied to the representations of rows. None if the model has no classifier.
+        The classifier, whose input is the representation that the stack computes. None if there is no classifier.
     """
 
     stack: Stack
@@ -83,21 +82,21 @@ class FittedModel:
 
     @classmethod
     def of(cls, dataset: Dataset, stack: Stack, seconds: float = 0.0) -> "FittedModel":
-        """Return the model of a stack fitted to a data set."""
+        """Describe a stack that was fitted to a data set, and return both as a model."""
         described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
         scaling, names = dataset.scaling, dataset.feature_names
         unit = dataset.generated if dataset.image_shape else 0 <= dataset.train.min() <= dataset.train.max() <= 1
         if scaling is None and unit:
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
-        # A data set of images has no feature names. If it was read from a table, the names in its header are used.
+        # Images have no feature names. If they were read from a table, the column names in its header are used.
         if not names and opened.header:
             others = {opened.label_column, *opened.left_out}
             names = tuple(name for k, name in enumerate(opened.columns) if k not in others)
         return cls(stack, *described, seconds, __version__, names, label, scaling)
 
     def rescaled(self, row: NDArray[np.float32], dataset: Dataset) -> NDArray[np.float32]:
-        """Convert a row of a table from the scale of `dataset` to the scale of the model. Images are not changed."""
+        """Convert a row from the scaling of `dataset` to the scaling of the model. Images are returned unchanged."""
         if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
             return row
         before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))
@@ -106,10 +105,10 @@ class FittedModel:
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the code of the predicted class of each row, and the smallest margin of this class over another class.
+        """Return, for each row, the code of the predicted class and its smallest margin over any other class.
 
-        The predicted class wins the most comparisons with another class. If it loses at least one of them, its smallest
-        margin is negative.
+        The predicted class is the one that wins most of its comparisons with another class. If it loses one of them,
+        its smallest margin is negative.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
@@ -128,11 +127,11 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     Parameters
     ----------
     dataset : Dataset
-        The data set. Its whole training set is used, because the method is unsupervised.
+        The data set. The stack is fitted to the whole training set, because the method is unsupervised.
     parameters : StackParameters
         Noise, depth and the other parameters of the stack.
     progress : Progress
-        After each layer, receives the `Stack` of all layers fitted so far.
+        Receives, after each layer, a `Stack` of all layers fitted so far.
 
     Raises
     ------
@@ -150,9 +149,9 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     Raises
     ------
     DataError, ValueError
-        If the data differ from those of the result, or the method is not an SVM on all layers of a stack.
+        If the data are not those of the result, or the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # This import is slow, so it is done only when needed.
+    from slide_gui.experiments.runs.run import restore  # This import is slow, and other functions do not need it.
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
@@ -176,7 +175,7 @@ _REMEDY = "save the model again with slide-gui fit, train or try"
 
 
 def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
-    """Write a model to one .npz file. A temporary file is written first, so the .npz file is never incomplete.
+    """Write a model to an .npz file. A temporary file is written first, so that the .npz file is never incomplete.
 
     Parameters
     ----------
@@ -206,7 +205,7 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
 def _document(model: FittedModel) -> dict[str, Any]:
     """Return the manifest of a model file as JSON-compatible values.
 
-    The feature names, the class names and the label column are left out if they are empty.
+    The manifest omits the feature names, the class names and the label column if they are empty.
     """
     stack = model.stack
     version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
@@ -218,7 +217,7 @@ def _document(model: FittedModel) -> dict[str, Any]:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Return True if a file contains a manifest, as model files do and .npz files of data do not.
+    """Return True if a file contains a manifest, which distinguishes model files from .npz files of data.
 
     The arrays in the file are not read.
     """
@@ -230,12 +229,12 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 def load_model(path: str | os.PathLike[str]) -> FittedModel:
     """Read a model that `save_model` wrote.
 
-    Sizes, names, shapes and types are checked before memory is allocated. No pickled objects are read.
+    Sizes, names, shapes and types of the arrays are checked before memory is allocated. No pickled objects are read.
 
     Raises
     ------
     DataError
-        If the file is missing, damaged, or not a model of this format. The error names the file.
+        If the file is missing or damaged, or is not a model file that this program can read. The error names the file.
     """
     place = str(path)
     try:
@@ -254,7 +253,7 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
 def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
     """Return the model that the JSON text of a manifest describes, and the reconstruction error of each layer.
 
-    The model has no layers yet. Unknown entries, which later versions may add, are ignored.
+    The returned model has no layers yet. Unknown entries, which later versions of the program may add, are ignored.
 
     Raises
     ------
@@ -266,7 +265,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         raise ValueError(f"the format of the file is not {FORMAT!r}")
     version = document.get("format_version")
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
-        problem = f"the format version is {str(version)[:20]}, but this program reads at most {FORMAT_VERSION}"
+        problem = f"the format version is {str(version)[:20]}, but this program reads versions up to {FORMAT_VERSION}"
         raise ValueError(f"{problem}; update slide-gui if a newer version wrote the file")
 
     def read(kind: type[T], **given: Any) -> T:
@@ -287,8 +286,8 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"at most {most} non-negative numbers"),
         "feature_names": (len(model.feature_names) in (0, d), f"{d} strings"),
         "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
-        "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
-        "dataset": (len(model.dataset) <= _LONGEST_NAME, "a short text"),
+        "label_column": (len(model.label_column) <= _LONGEST_NAME, "a shorter name"),
+        "dataset": (len(model.dataset) <= _LONGEST_NAME, "a shorter name"),
     }
     for name, (fits, what) in expected.items():
         if not fits:
@@ -323,19 +322,19 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     layers = tuple(Layer(arrays[f"weights_{layer}"], float(error)) for layer, error in enumerate(errors, start=1))
     scaling = arrays.get("scaling")
     if scaling is not None and not (scaling[1] > 0).all():
-        raise DataError(f"the scaling divides a feature by 0 or less; {_REMEDY}", place)
+        raise DataError(f"the scaling divides a feature by a number ≤ 0; {_REMEDY}", place)
     model = replace(model, stack=replace(model.stack, layers=layers), scaling=scaling)
     return replace(model, svm=_svm_of(arrays, width, depth, place)) if k else model
 
 
 def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str) -> SvmModel:
-    """Return the classifier of a model from its arrays. Its training history is empty, because it is not saved."""
+    """Return the classifier of a model from its arrays. The training history, which is not saved, is empty."""
     widths, centre, vectors, coefficients, biases = (arrays[name] for name in _OF_SVM)
     if len(widths) not in (1, depth + 1) or not (widths > 0).all():
         raise DataError(f"the widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
     if coefficients.shape[1] != len(vectors):
         raise DataError(
-            f"there are {len(vectors)} support vectors, but coefficients of {coefficients.shape[1]}; {_REMEDY}", place
+            f"there are {len(vectors)} support vectors, but coefficients for {coefficients.shape[1]}; {_REMEDY}", place
         )
     numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
     trained = TrainedSvm(
@@ -354,7 +353,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
             raise DataError(f"{info.filename} must be neither compressed nor encrypted; {_REMEDY}", place)
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(f"the arrays need {claimed} bytes, but the file has {file_size}; copy the file again", place)
+        raise DataError(f"the arrays need {claimed} bytes, but the file has only {file_size}; copy it again", place)
 
 
 def _member(
@@ -362,7 +361,7 @@ def _member(
 ) -> NDArray[Any]:
     """Read the array `name` of a model file. Check its shape and dtype, and refuse values that are not finite.
 
-    A dimension that is None in `shape` may have any size. The array "vectors" may also have the dtype float32.
+    A dimension for which `shape` contains None may have any size. The array "vectors" may also have the dtype float32.
     """
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:

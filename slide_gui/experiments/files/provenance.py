@@ -1,4 +1,4 @@
-"""Record the runs and the data of a figure in a small JSON document, from which the figure can be reproduced."""
+"""Record the runs and the data source of a figure in a small JSON document, from which it can be reproduced."""
 
 import json
 import os
@@ -26,7 +26,7 @@ _AXES = {"noise": float, "depth": int, "split": int, "seed": int}
 
 @dataclass(frozen=True)
 class FigureProvenance:
-    """The data and runs of a figure.
+    """The data source and the runs of a figure.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class FigureProvenance:
     source : DataSource
         Source of the data.
     points : tuple of SweepPoint
-        The points of a sweep that the figure shows. Error curves and heat maps show several points, figures of a single
-        run show one.
+        The points of a sweep that the figure shows. Error curves and heat maps show several points. Figures of a single
+        run show one point.
     numerics : str
         The results version (`RESULTS_VERSION`) of the program that drew the figure. Empty if it is not recorded.
     """
@@ -48,18 +48,18 @@ class FigureProvenance:
 
     @classmethod
     def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> Self:
-        """Return the provenance of a figure of one run."""
+        """Return the provenance of a figure that shows one run."""
         return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
 
     @property
     def difference(self) -> str:
-        """Reason why this program may compute other numbers than the figure shows. Empty if there is no reason."""
+        """Reason why this program may compute numbers that differ from those in the figure. Empty if there is none."""
         if not self.numerics or is_current(self.numerics):
             return ""
-        return f"drawn by results version {self.numerics}; numbers of the current version {RESULTS_VERSION} may differ"
+        return f"drawn with results version {self.numerics}; results of this version ({RESULTS_VERSION}) may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs of the figure. Runs come after the run whose widths they start from."""
+        """Return the distinct runs of the figure. If a run starts from the widths of another run, it comes after it."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -73,12 +73,12 @@ class FigureProvenance:
         return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
-        """Compute all runs of the figure, and return one result for each of its points.
+        """Compute all runs of the figure, and return one result for each of the figure's points.
 
         Raises
         ------
         DataError
-            If the data differ from the data of the figure.
+            If `dataset` is not the data set of the figure.
         """
         specs = self.runs()
         reuse = Reuse(deepest=max((spec.stack.depth for spec in specs), default=0))
@@ -87,7 +87,7 @@ class FigureProvenance:
         return [reuse.results[point.spec.hash] for point in self.points]
 
     def text(self) -> str:
-        """Return the provenance as the text of a JSON file. The method `read` reads such a file."""
+        """Return the provenance as JSON text. The method `read` reads a file with this text."""
         specs = self.runs()
         number = {spec.hash: place for place, spec in enumerate(specs)}
         near = {spec.hash: spec.neighbour and number[spec.neighbour.hash] for spec in specs}
@@ -115,7 +115,7 @@ class FigureProvenance:
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Self:
         if document["format"] != _FORMAT:
-            raise ValueError(f"the format is {document['format']}, but this version of slide-gui reads only {_FORMAT}")
+            raise ValueError(f"the format is {document['format']}, but this slide-gui version reads format {_FORMAT}")
         figure = checked_value(str, document["figure"], "figure")
         specs: list[RunSpec] = []
         for run_document in document["runs"]:
@@ -128,21 +128,21 @@ class FigureProvenance:
             axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
             points.append(SweepPoint(spec=spec, **axes))
         if not points:
-            raise ValueError("the file contains no points")
+            raise ValueError("the file names no points of a sweep")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
-            raise ValueError("the source must be either a data set of the catalogue or files")
+            raise ValueError("the source of the data must be either a data set of the catalogue or files")
         return cls(figure, source, tuple(points), checked_value(str, document.get("numerics", ""), "numerics"))
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
-    """Return the run with this index in `specs`, which contains the runs read from the JSON file so far.
+    """Return the run with index `number` in `specs`, which contains the runs read from the JSON file so far.
 
     Raises
     ------
     ValueError
-        If `number` is not an index of one of these runs.
+        If `number` is not the index of one of these runs.
     """
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"the run with index {ascii(number)[:20]} is used before it is listed")
+        raise ValueError(f"the file refers to run {ascii(number)[:20]} without listing it first")
     return specs[number]

@@ -18,7 +18,7 @@ from slide_gui.experiments.files.source import DataSource
 
 SUFFIX = ".slide-session"
 PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
-"""Suffixes of pictures that may contain a session."""
+"""Suffixes of the picture files that may contain a session."""
 
 _FORMAT, _VERSION = "slide-gui session", 2
 _MOST_BYTES = 1 << 20
@@ -30,7 +30,7 @@ _EXPECTED = "a session of slide-gui"
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected features and sample, and the settings for their display as tiles.
+    """The selected features and sample, and settings for the display of the features as tiles.
 
     Attributes
     ----------
@@ -41,11 +41,12 @@ class Selection:
     levels : {"tile", "layer", "global"}
         The weights that share colour limits: all weights of one tile, of one layer, or of all layers.
     show : {"auto", "weights", "contribution"}
-        Content of the tiles. "auto" shows contributions if a few large weights would make all others invisible.
+        Content of the tiles: weights, or contributions (weights times the RMS of their input). "auto" shows
+        contributions if a few large weights would make all other weights invisible.
     colors : str
         Name of a diverging colour map, or "auto" for the colour map that matches the theme.
     transposed : bool
-        True if images are shown with rows and columns exchanged.
+        True if the rows and columns of images are exchanged for display.
     """
 
     pins: tuple[int, ...] = ()
@@ -64,14 +65,14 @@ class SessionRecord:
     ----------
     source : DataSource
         The source of the data. In a session file, the paths of the data are relative to the folder of the session file.
-        A session in an exported picture contains only the names of the data files, because their paths would reveal the
-        folders of the computer.
+        A session in an exported picture contains only the names of the data files, because full paths would reveal the
+        folder names on the user's computer.
     fingerprint : str
         SHA-256 of the data, as in `Dataset.fingerprint`. Empty if unknown.
     parameters : StackParameters
         Parameters of the stack.
     selection : Selection
-        The selected features and sample, and the settings for their display.
+        The selected features and sample, and settings for the display of the features.
     page : str
         Name of the page that the window displays.
     choices : tuple of (page, name, value)
@@ -92,15 +93,15 @@ class SessionRecord:
 
 
 class MissingData(DataError):
-    """Error that is raised if data files of a session are not found in any of the searched folders."""
+    """Error that is raised if a session's data files are not found in any of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         files = ", ".join(Path(name).name for name in names)
-        super().__init__(f"the session needs the data {files}; locate the file, or put it in the session folder", place)
+        super().__init__(f"data files not found: {files}; locate them, or put them in the session folder", place)
 
 
 def write_session(record: SessionRecord, path: Path) -> None:
-    """Write a session file. The paths of the data are written relative to the folder of the file.
+    """Write a session file. The paths of the data are written relative to the folder of the session file.
 
     Raises
     ------
@@ -120,26 +121,26 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return a session as a text for embedding in a picture. Its characters are allowed in every picture format."""
+    """Return a session as a string to embed in a picture. All its characters are allowed in every picture format."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
-    # An end mark is needed, because the bytes that follow in the picture file may look like base64.
+    # An end mark is needed, because the bytes after the session in the picture file may look like base64.
     return _MARK + base64.b64encode(content).decode() + _END
 
 
 def file_content(text: str) -> bytes:
-    """Convert the text that `picture_text` returned for a session to the content of a session file."""
+    """Convert a string that `picture_text` returned to the content of a session file."""
     return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
 
 
 def _content(record: SessionRecord, indent: int | None) -> bytes:
-    """Return a session as JSON in UTF-8. Bytes of file names that are not valid UTF-8 are written as JSON escapes."""
+    """Return a session as JSON in UTF-8. Any bytes in file names that are not valid UTF-8 become JSON escapes."""
     text = json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
     return text.encode("utf-8", "backslashreplace")
 
 
 def read_session(path: Path) -> SessionRecord | None:
-    """Return the session in a session file, a picture or a bundle, or None if it contains no session.
+    """Return the session that a session file, a picture or a bundle contains, or None if there is none.
 
     A bundle is a folder that contains a session file and a script with the same name. If a picture contains no session,
     but its folder contains exactly one session file, that session file is read.
@@ -161,19 +162,19 @@ def read_session(path: Path) -> SessionRecord | None:
     marked = _MARKED.search(_comment(content) if suffix == ".gif" else content)
     if marked is not None:
         if len(marked[1]) > 2 * _MOST_BYTES:
-            raise DataError("this picture contains a session of more than 1 MiB; export it again", str(path))
+            raise DataError("the session in this picture exceeds 1 MiB; export the picture again", str(path))
         return _read(_decoded(marked[1], path), path)
     sessions = sorted(path.parent.glob(f"*{SUFFIX}"))
     return read_session(sessions[0]) if len(sessions) == 1 else None
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the comment in which a GIF file stores a session, or b"" if no comment contains a session.
+    """Return the comment of a GIF file that contains a session, or b"" if there is no such comment.
 
-    GIF files divide a comment into blocks, each of which starts with its length. The blocks are joined.
+    GIF files divide a comment into blocks, each of which starts with its length. This function joins the blocks.
     """
     at, parts = content.find(_MARK.encode()) - 1, []
-    # A session has at most 1 MiB, which is less than 2 MiB as base64. Its comment therefore never exceeds 4 MiB.
+    # A session has at most 1 MiB, so its base64 text has less than 2 MiB, and its comment has less than 4 MiB.
     most = at + 4 * _MOST_BYTES
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])
@@ -199,7 +200,7 @@ def _read(content: bytes, path: Path) -> SessionRecord:
     if type(version) is not int or version < 1:
         raise DataError(f"the session has an unknown version ({ascii(version)[:40]}); use an earlier copy", str(path))
     if version > _VERSION:
-        raise DataError(f"the session (format {version}) was written by a later slide-gui; update slide-gui", str(path))
+        raise DataError(f"the session has format {version}; update slide-gui to a version that can read it", str(path))
     try:
         record = from_document(SessionRecord, document.get("session"), "the session")
         source, parameters = record.source, record.parameters.checked()
@@ -211,17 +212,17 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 
 
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
-    """Find the data files of a session, and return the session with their current paths.
+    """Find the data files of a session, and return the session with the current paths of these files.
 
-    Each data file is first searched for at its path relative to the session file. If it does not exist there, a file
-    with its name is searched for in the folder of the session file and in `folders`.
+    Each data file is first expected at its path relative to the session file. If it does not exist there, a file with
+    its name is searched for in the folder of the session file and in `folders`.
 
     Parameters
     ----------
     path : Path
         The file or bundle that contains the session. Its folder is searched before `folders`.
     folders : iterable of Path
-        Further folders to search.
+        Other folders to search.
 
     Raises
     ------
@@ -231,14 +232,14 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
     session_folders = [path.absolute()] * path.is_dir() + [path.absolute().parent]
     all_folders = [*session_folders, *folders]
     names = record.source.paths
-    places = [_place(Path(name), session_folders, all_folders) for name in names]
+    places = [_current_path(Path(name), session_folders, all_folders) for name in names]
     if None in places:
         raise MissingData([name for name, place in zip(names, places, strict=True) if place is None], str(path))
     return _with_paths(record, tuple(os.path.normpath(place) for place in places if place is not None))
 
 
-def _place(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
-    """Return the current path of a data file of a session, or None if the file was not found."""
+def _current_path(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
+    """Return the path at which a session's data file exists now, or None if the file was not found."""
     places = [name] if name.is_absolute() else [folder / name for folder in session_folders]
     places += [folder / name.name for folder in all_folders]
     return next((place for place in places if os.path.exists(place)), None)

@@ -21,7 +21,7 @@ _LARGEST_IMAGE = 16 << 20  # bytes
 
 
 def image_text(image: NDArray[Any]) -> str:
-    """Return an image as one line of numbers, which `read_image` reads without rounding."""
+    """Return an image as one line of numbers, from which `read_image` restores the exact values."""
     return ",".join(repr(float(value)) for value in image.reshape(-1)) + "\n"
 
 
@@ -34,15 +34,15 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         If the file cannot be read, exceeds 16 MiB, or contains anything other than finite numbers.
     """
     place = str(path)
-    content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
+    content = read_small(path, _LARGEST_IMAGE, "the pixel values of one image")
     try:
         numbers = [float(word) for word in content.decode().replace(",", " ").split()]
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=np.float32)
     except ValueError:
-        raise DataError("the file must contain only numbers, which are the pixels of one image", place) from None
+        raise DataError("the file must contain only numbers: the pixel values of one image", place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError("the file is empty, or contains NaN or infinity; expected the pixels of one image", place)
+        raise DataError("the file is empty, or contains NaN or infinity; expected the pixel values of one image", place)
     return values
 
 
@@ -62,12 +62,12 @@ class DataSource:
     seed : int
         Seed of the random numbers if the data are generated.
     generated : bool
-        True to generate the data even if the files of the real data are found.
+        True to generate the data even if the files with the real data are found.
     reading : ParseOptions
         Options for reading the files.
     held_out : HeldOut or None
-        Rows to hold out as a test set. With None, a quarter of each class is held out if the data have classes but no
-        test set.
+        Rows to hold out as a test set. If it is None, a quarter of each class is held out, provided that the data have
+        classes but no test set.
     """
 
     key: str = ""
@@ -78,18 +78,18 @@ class DataSource:
     held_out: HeldOut | None = None
 
     def __repr__(self) -> str:
-        """Return a Python expression that creates the source. Defaults of `reading` and `held_out` are left out."""
+        """Return a Python expression for the source. Default values of `reading` and `held_out` are omitted."""
         arguments = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
         arguments += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
         return f"DataSource({arguments}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
 
     def document(self) -> dict[str, Any]:
-        """Return the source as JSON-compatible values, without default values of `reading` and `held_out`."""
+        """Return the source as JSON-compatible values. Omit `reading` and `held_out` if they have default values."""
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            # The fields in `usual` were added later. Their default values are not written, because earlier versions of
-            # the program reject unknown fields.
+            # Early versions of the program did not have the fields in `usual`. They would reject these fields, which
+            # are therefore not written if they have their default values.
             reading = asdict(self.reading)
             usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
@@ -99,7 +99,7 @@ class DataSource:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Command-line options that state how the files are read and which rows are held out."""
+        """Command-line options that specify how the files are read and which rows are held out."""
         reading, held_out = self.reading, self.held_out
         shape = None if reading.shape is None else "x".join(map(str, reading.shape)) or "none"
         values = {"label-column": reading.label_column, "shape": shape, "bins": reading.bins, "group": reading.group}
@@ -133,7 +133,7 @@ class DataSource:
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
         """Return the source that command-line arguments describe: a key of the catalogue, or files of a data set."""
-        # Without "./" in front, a path that begins with "-" would be parsed as an option.
+        # Without "./" in front of it, a path that begins with "-" would be parsed as an option.
         texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]
         if len(texts) == 1:
             return cls.parse(texts[0], seed)
@@ -141,7 +141,7 @@ class DataSource:
 
     @cached_property
     def argument(self) -> str:
-        """Text from which `parse` restores the source, except its seed, reading options and held-out rows."""
+        """String from which `parse` restores the source, except for the seed, reading options and held-out rows."""
         if self.key:
             return f"{_GENERATED if self.generated else ''}{self.key}"
         return os.pathsep.join(self.paths)
@@ -155,7 +155,7 @@ class DataSource:
         return [Path(path) for path in self.paths]
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
-        """Read or generate the data set, and hold rows out if it has no test set.
+        """Read or generate the data set, and hold out rows as a test set if it has none.
 
         Raises
         ------
@@ -176,8 +176,8 @@ class DataSource:
 
 
 def option_words(name: str, value: Any) -> tuple[Any, ...]:
-    """Return a command-line option and its value as two words.
+    """Return a command-line option and its value as two words of a command.
 
-    If the value begins with a dash, return one word, in which "=" joins the option and the value.
+    If the value begins with a dash, join the option and the value by "=", and return the result as one word.
     """
     return (f"--{name}={value}",) if str(value).startswith("-") else (f"--{name}", value)
