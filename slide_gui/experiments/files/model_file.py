@@ -82,7 +82,7 @@ class FittedModel:
 
     @classmethod
     def of(cls, dataset: Dataset, stack: Stack, seconds: float = 0.0) -> "FittedModel":
-        """Describe a stack that was fitted to a data set, and return both as a model."""
+        """Create a model from a stack and the data set to which the stack was fitted."""
         described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
         scaling, names = dataset.scaling, dataset.feature_names
@@ -136,7 +136,7 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     Raises
     ------
     ValueError
-        If a parameter is out of range or the rows cannot be fitted.
+        If a parameter is out of range, or no stack can be fitted to the rows.
     """
     start = time.perf_counter()
     stack = fit_stack(dataset.train, parameters, image_shape=dataset.image_shape or (), progress=progress)

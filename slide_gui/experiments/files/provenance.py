@@ -1,4 +1,4 @@
-"""Record the runs and the data source of a figure in a small JSON document, from which it can be reproduced."""
+"""Record the runs and the data source of a figure in a small JSON document, so that the figure can be reproduced."""
 
 import json
 import os
@@ -59,7 +59,7 @@ class FigureProvenance:
         return f"drawn with results version {self.numerics}; results of this version ({RESULTS_VERSION}) may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return the distinct runs of the figure. If a run starts from the widths of another run, it comes after it."""
+        """Return the distinct runs of the figure. A run that starts from another run's widths comes after that run."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:

@@ -174,7 +174,7 @@ def _comment(content: bytes) -> bytes:
     GIF files divide a comment into blocks, each of which starts with its length. This function joins the blocks.
     """
     at, parts = content.find(_MARK.encode()) - 1, []
-    # A session has at most 1 MiB, so its base64 text has less than 2 MiB, and its comment has less than 4 MiB.
+    # A session has at most 1 MiB, or less than 2 MiB in base64. The comment never reaches this limit of 4 MiB.
     most = at + 4 * _MOST_BYTES
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])

@@ -90,15 +90,15 @@ For data with 4–784 columns, 2–10 classes and 110–10 000 rows, the resulti
 
 - `_START`: time that every run takes, independently of the size of its data
 - `_LEARNING`, `_TUNING`: time for learning widths and for tuning C on n rows of two classes, divided by n²
-- `_EVALUATING`: time for predicting rows, divided by the numbers of rows, support vectors and feature columns
+- `_EVALUATING`: time for predicting rows, divided by the product of the numbers of rows, support vectors and columns
 - `_FITTING`: time for fitting one layer to n rows of d columns, divided by d³ + d² n/12
-- `_FEATURES`: time for computing features, divided by the numbers of rows and weights
+- `_FEATURES`: time for computing features, divided by the product of the numbers of rows and weights
 """
 # Assumed ratio of the number of support vectors to √(number of training rows). With 10 000 rows, the ratio was 24 on
 # MNIST and 58 on Convex.
 _SUPPORT = 40.0
 _RETUNING = 0.5  # Time for tuning C with learned widths, as a fraction of the time with median widths.
-_TWO_FOLDS = 1.6  # Time for learning widths with two held-out folds, divided by the time with one.
+_TWO_FOLDS = 1.6  # Time for learning widths with two held-out folds, divided by the time with one fold.
 _FIRST_STEPS = 0.4  # Learning widths takes at least this number of seconds, even with very few rows.
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
 """Seconds that each pair of classes after the first pair adds to learning widths and to tuning C.
@@ -120,7 +120,10 @@ def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
 
 
 def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
-    """Estimate the peak memory, in bytes, of a run that trains an SVM on a stack. The data set is not included."""
+    """Estimate the peak memory, in bytes, of a run that trains an SVM on the features of a stack.
+
+    The estimate does not include the memory of the data set.
+    """
     rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * len(spec.group_names)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
@@ -182,7 +185,7 @@ class CostModel:
         self._expected: dict[RunKind, float] = {}  # Cache of estimates, which are requested often.
 
     def measured(self, kind: RunKind) -> bool:
-        """Return True if the duration of a similar run, as defined by `RunKind.is_like`, was measured."""
+        """Return True if the duration of a similar run, as defined by `RunKind.is_like`, has been measured."""
         return any(map(kind.is_like, self._seconds))
 
     def add(self, kind: RunKind, seconds: float) -> None:
@@ -222,9 +225,9 @@ class CostModel:
         current run has completed `fraction` of its work in `spent` seconds. It reports that it needs another `reported`
         seconds, or None if it has no estimate. The remaining time of the current run is the weighted mean of this
         report and of the model's estimate, and `fraction` is the weight of the report. Until a run similar to the
-        current run has been measured, the estimates of similar runs are multiplied by a pace. The pace is the ratio of
-        the actual to the estimated duration of the current run, raised to the power `fraction`. If no run at all has
-        been measured, all estimates are multiplied by the pace.
+        current run has been measured, the estimates of similar runs are multiplied by a factor. It is the ratio of the
+        actual to the estimated duration of the current run, raised to the power `fraction`. If no run at all has been
+        measured, all estimates are multiplied by this factor.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

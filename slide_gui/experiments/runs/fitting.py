@@ -51,7 +51,7 @@ class SdaFeatures:
     seconds: tuple[float, ...]
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Return the scaled input x and the layers h¹, …, hˡ side by side, in an array of shape (n, Σ sizes)."""
+        """Return the scaled input x and the layers h¹, …, hˡ side by side, in one array with a row for each input."""
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
@@ -129,7 +129,7 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders that are pre-trained on the training set, from the cache if possible.
+        """Return autoencoders that are pre-trained on the training set. If possible, they are taken from the cache.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Representation(Protocol):
     """A representation that a run fits to rows without using their labels."""
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = ...) -> NDArray[np.floating]:
-        """Return the features from which the classifier predicts the rows, as an array of shape (n, k)."""
+        """Return the features from which the classifier predicts the rows' classes, as an array of shape (n, k)."""
         ...
 
 

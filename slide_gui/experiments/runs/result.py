@@ -136,7 +136,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
-    """Report which SVM fits did not converge: the final fit, and how many of the fits for selecting widths and C.
+    """Report if the final SVM fit did not converge, and how many fits for selecting widths and C did not converge.
 
     Return an empty string if all fits converged.
     """

@@ -234,8 +234,8 @@ _FIELDS: dict[type, str] = {
 }
 
 
-# When this fraction of a phase is complete, the duration extrapolated from its speed and its expected duration have
-# equal weights in the estimate of the remaining time.
+# When this fraction of a phase is complete, the estimate of the remaining time gives equal weights to the speed so far
+# and to the expected duration of the phase.
 _TRUST = 0.2
 
 

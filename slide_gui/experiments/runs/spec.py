@@ -167,9 +167,9 @@ class RunSpec:
     stack : StackParameters
         Parameters of SLIDE. Methods without SLIDE ignore them.
     svm : SvmParameters
-        Parameters of the SVM. Its `groups`, `seed` and `near` are replaced by values derived from other fields of the
-        run. Methods that do not learn widths select them by a grid search. This search also selects C unless C is
-        given.
+        Parameters of the SVM. The values of `groups`, `seed` and `near` are replaced by values derived from other
+        fields of the run. Methods that do not learn widths select them by a grid search. This search also selects C
+        unless C is given.
     split : int
         Index of the split of the training set, as in `split_rows`.
     seed : int
@@ -184,8 +184,8 @@ class RunSpec:
         Another run with the same training rows and depth. Its learned widths, C and coefficients are the starting point
         for this run. In a sweep, it is usually the run at the next lower noise level.
     kept : float or None
-        Parameter of a projection: the fraction of the variance (pca-svm, white-svm, slide-white-svm), or the number of
-        directions (randproj-svm).
+        Parameter of a projection: the fraction of the variance to keep (pca-svm, white-svm, slide-white-svm), or the
+        number of random directions (randproj-svm).
     sda : SdaParameters or None
         Parameters of the autoencoders (sda-svm, sda). None means the defaults. Their seed is replaced by the seed of
         the run. Fine-tuning (sda) can stop early, depending on the error on the split's validation rows. If the run
@@ -240,7 +240,7 @@ class RunSpec:
         return cls(source=members[0].source, method="mean-margin", **rows, members=tuple(members)).checked()
 
     def on(self, **rows: Any) -> "RunSpec":
-        """Return a copy of the spec with new values for some fields, which all runs that it averages get too."""
+        """Return a copy of the spec with new values for some fields. The specs in `members` get the same values."""
         return replace(self, **rows, members=tuple(replace(each, **rows) for each in self.members))
 
     def checked(self) -> "RunSpec":
@@ -321,7 +321,7 @@ class RunSpec:
     def drawn(self, split: int, seed: int, **data: Any) -> "RunSpec":
         """Return a checked copy of the spec with the given split, seed and data.
 
-        The run of the copy does not start from the widths of another run.
+        The copied run does not start from the widths of another run.
 
         Parameters
         ----------
@@ -605,7 +605,7 @@ class SweepPoint:
 LONGEST_CHAIN = 100
 """Largest number of runs in a chain, in which each run starts from the widths of the previous run.
 
-Chains are limited, because the spec of a run contains the specs of all earlier runs of its chain.
+The length of a chain is limited, because the spec of a run contains the specs of all earlier runs of its chain.
 """
 
 
@@ -640,7 +640,7 @@ class SweepSpec:
     choose: str = "none"
 
     def points(self) -> tuple[SweepPoint, ...]:
-        """Return all points, ordered by split, seed, noise and depth.
+        """Return all points of the sweep, ordered by split, seed, noise and depth.
 
         Raises
         ------

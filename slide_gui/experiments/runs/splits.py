@@ -314,9 +314,10 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Divide the data into a training and a test set as a run requires. Return data that the run cannot use unchanged.
+    """Divide the data into a training and a test set as a run requires.
 
-    `fingerprint` and `held_out` are fields of the spec of the run.
+    If the data are not those of the run, they are returned unchanged. `fingerprint` and `held_out` are fields of the
+    run's spec.
     """
     if dataset.fingerprint == fingerprint:
         return dataset

@@ -177,8 +177,8 @@ class Database:
         if self.path.exists() and not self.path.is_file():
             raise OSError(None, "this is not a file, so it cannot be a run store; give another name", str(self.path))
         # The file is opened here only if it is new. POSIX locks belong to the process, not to the file descriptor.
-        # Opening and closing an existing file would therefore drop the locks of other connections of this process to
-        # the file.
+        # Opening and closing an existing file would therefore drop the locks that other connections of this process
+        # hold on the file.
         if not self.path.exists() and (why := read_only(self.path)):
             raise OSError(errno.EACCES, why, str(self.path))
         with suppress(FileExistsError):

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from slide_gui.experiments.runs.fitting import Reuse
 
 FORMAT = 2
-"""Version of the file format. The database contains it as SQLite's user_version."""
+"""Version of the file format. The database stores it as SQLite's user_version."""
 
-_APPLICATION = 0x534C4944  # The letters "SLID". The database contains this number as SQLite's application_id.
+_APPLICATION = 0x534C4944  # The letters "SLID". The database stores this number as SQLite's application_id.
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Columns that only earlier versions of the program use. Their values can be computed from other columns.
 _DROPPED = ("half",)
@@ -159,7 +159,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return [self._run_of(row) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
-        """Return the hashes of runs that begin with the given string, including those of deleted and damaged runs."""
+        """Return all hashes that begin with the given string, including the hashes of deleted and damaged runs."""
         query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
         return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
 
@@ -324,7 +324,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         """Mark runs as deleted, or remove the marks if `undo` is True. Return the hashes of the changed runs.
 
         Deleted runs are hidden from the user, but their data stay in the store, so that a sweep can reuse them. To undo
-        a deletion, pass the hashes that it returned, because they exclude runs that had already been deleted.
+        a deletion, pass the hashes that this method returned, which exclude runs that had already been deleted.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
@@ -576,7 +576,7 @@ def get_or_run(
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash that a run has with the given results version, from the JSON document in its row."""
+    """Compute the hash of a run from a results version and the JSON document in the row of the run."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 

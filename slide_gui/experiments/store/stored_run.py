@@ -352,7 +352,7 @@ class StoredRun:
         """Reason why the run is not reused if the user requests it again. Empty if it is reused."""
         if self.is_current:
             return ""
-        return f"Computed with another results version ({self.numerics or 'unknown'}), so new requests do not reuse it"
+        return f"Computed with another results version ({self.numerics or 'unknown'}), so requests do not reuse the run"
 
     @property
     def widths(self) -> str:
@@ -363,7 +363,7 @@ class StoredRun:
 
     @property
     def setting_words(self) -> str:
-        """`Setting.words` of the run, or an empty string if its setting is unknown."""
+        """Description of the run's setting, as `Setting.words` returns it. Empty if the setting is unknown."""
         setting = Setting.from_text(self.setting)
         return "" if setting is None else setting.words()
 
