@@ -166,7 +166,7 @@ FORMAT = "slide-gui model"
 FORMAT_VERSION = 2
 """Format version of model files that contain a scaling or a classifier. All other model files have version 1."""
 
-_BLOCK = 4096  # rows
+_BLOCK = 4096  # Number of rows that are predicted at a time.
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 24  # Largest size of a manifest in bytes, enough for the names of 100 000 features.

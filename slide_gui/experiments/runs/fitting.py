@@ -140,7 +140,7 @@ class Networks:
         """
         key = dataset.fingerprint, "" if rows is None else hashlib.sha256(rows.tobytes()).hexdigest()
         for of, known in self._pretrained:
-            if of == key and _begins(known.sda.parameters, parameters):
+            if of == key and _starts_with(known.sda.parameters, parameters):
                 return known.first(len(parameters.n_units))
         network = pretrained(dataset.train if rows is None else dataset.train[rows], parameters, progress=progress)
         self._pretrained = [*self._pretrained[1 - _MOST :], (key, network)]
@@ -198,7 +198,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
     return SdaFeatures(sda, limits, tuple(ends))
 
 
-def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
+def _starts_with(deeper: SdaParameters, wanted: SdaParameters) -> bool:
     """Return True if the autoencoders described by `wanted` are the lowest layers of those described by `deeper`."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
