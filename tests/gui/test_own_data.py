@@ -277,7 +277,7 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
         assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in said
         pointer, _ = image_and_tiles(window)
         pointer.set_cursor(crossed[0])
-        assert "missing in the file; filled by the program" in pointer.accessibleDescription()
+        assert "missing in the file; filled in by the program" in pointer.accessibleDescription()
         drawn = np.where(np.arange(data.n_features) == crossed[0], 2, shown.values)
         window.workspace.draw(drawn.reshape(data.image_shape or (1, -1)))
         assert shown.missing == crossed[1:]

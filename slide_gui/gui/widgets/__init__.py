@@ -1,1 +1,4 @@
-"""Widgets with setters for their contents and signals for user actions. They import no workspace and no estimator."""
+"""Reusable widgets, with setters for their contents and signals for user actions.
+
+They import neither the workspace nor the estimators.
+"""

@@ -1,4 +1,4 @@
-"""A colour bar with the values of a colour scale."""
+"""A colour bar: the colours of a colour scale, with labelled ticks."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen
@@ -9,16 +9,16 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame, write
 
 _BAR, _TICK, _LINE, _EDGE = 12, 4, 16, 2
-_WIDTH = 200  # This is the preferred width of a colour bar in pixels.
+_WIDTH = 200  # Preferred width of a colour bar in pixels.
 
 
 class ColorBar(QWidget):
-    """A horizontal colour bar with ticks and signed values below it, and a note to its left, such as "per tile".
+    """A horizontal colour bar with labelled ticks below it and a short note, such as "per tile", to its left.
 
     Attributes
     ----------
     scale : ColorScale or None
-        The colour scale shown.
+        The displayed colour scale; None if the bar is empty.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -36,10 +36,11 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             The colour scale to show, or None to show an empty frame with the note.
         note : str
-            Text to the left of the bar: the scope of the limits, such as "per tile", or the name of the values.
+            Text to the left of the bar: either the images that share these colour limits, such as "per tile", or the
+            name of the displayed quantity.
         labels : tuple of str
-            Labels that replace the values, for example ``("−limit", "0", "+limit")`` if every tile has its own limits.
-            They are evenly spaced from the lower to the upper limit.
+            Labels of the ticks, for example ``("−limit", "0", "+limit")`` if every tile has its own colour limits.
+            They are evenly spaced from the lower to the upper limit. By default, the ticks are labelled with values.
         """
         self.scale, self._note, self._labels = scale, note, labels
         ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
@@ -56,7 +57,7 @@ class ColorBar(QWidget):
         return QRectF(left, _EDGE, max(self.width() - left - _EDGE, 1), _BAR)
 
     def position_of(self, value: float) -> float:
-        """Return the x coordinate of a value on the bar."""
+        """Return the x coordinate at which a value is located on the bar."""
         box = self.bar()
         share = 0.5 if self.scale is None else (value - self.scale.low) / (self.scale.high - self.scale.low)
         return box.left() + share * box.width()
@@ -67,7 +68,7 @@ class ColorBar(QWidget):
             note = QRectF(_EDGE, 0, box.left(), _BAR + 2 * _EDGE)
             write(painter, note, MIDDLE, self._note, theme.muted, figure_font(self, SECONDARY))
             if self.scale is not None:
-                # Entry 0 is the colour of missing values, which the bar does not show.
+                # Entry 0 of the colour table is the colour of missing values, which the bar does not show.
                 colours = colour_table(self.scale)[1:].copy()
                 picture = QImage(colours.data, colours.size, 1, 4 * colours.size, QImage.Format.Format_RGB32)
                 painter.drawImage(box, picture)

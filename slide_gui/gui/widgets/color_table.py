@@ -20,24 +20,24 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 from slide_gui.text import isolated
 
-# These numbers are in pixels: the usual cell width, the largest cell height, the heights of the header and of the
-# legend, the width of the legend's colours, and the smallest cell height at which row headings are shown.
-_USUAL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11
-# In tables narrower than this number of pixels, the legend's text is below its colours instead of to their right.
+# Sizes in pixels: preferred side of a cell, largest cell height, heights of the header and of the legend, width of the
+# legend's colour strip, and smallest cell height at which row headings are shown.
+_CELL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11
+# In tables narrower than this number of pixels, the legend's text is below the colour strip instead of to its right.
 _WIDE = 280
 
 
 class ColorCell(NamedTuple):
-    """A cell with a text, a tooltip, and a colour given by a hue and a strength from 0 to 1 (None: no colour)."""
+    """A cell with text, a tooltip, and a colour, given by a hue and an intensity from 0 to 1 (None: no colour)."""
 
     text: str
     tip: str
-    share: float | None = None
+    intensity: float | None = None
     hue: str = BLUE
 
 
 class _Cells(QStyledItemDelegate):
-    """Draws the cells, with frames around the outlined cells and the current cell."""
+    """The delegate that paints the cells, and frames around the outlined cells and the current cell."""
 
     def __init__(self, table: "ColorTable") -> None:
         super().__init__(table)
@@ -64,7 +64,7 @@ class _Cells(QStyledItemDelegate):
 
 
 class ResultTable(QTableWidget):
-    """A table whose cells cannot be edited. Arrow keys move the cursor; a click or Enter activates a cell.
+    """A read-only table. Arrow keys move the cursor from cell to cell; a click or Enter activates a cell.
 
     Signals
     -------
@@ -100,12 +100,12 @@ class ResultTable(QTableWidget):
 
 
 class ColorTable(ResultTable):
-    """A table of coloured cells, which are resized with the table.
+    """A table of coloured cells that change their size with the size of the table.
 
     Attributes
     ----------
     outlined : tuple of (row, column)
-        The cells with a frame.
+        Positions of the cells that have a frame.
     """
 
     def __init__(self, parent: QWidget | None = None, name: str = "") -> None:
@@ -124,14 +124,14 @@ class ColorTable(ResultTable):
             head.setHighlightSections(False)
             head.setFont(figure_font(self, SECONDARY))
         self.horizontalHeader().setFixedHeight(_HEAD)
-        # Long row headings are cut off at the end, so that numbers at their beginning remain visible.
+        # Shorten long row headings at the end, because numbers at their beginning must remain visible.
         self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setMinimumSize(280, 140)
         self._describe()
 
     def sizeHint(self) -> QSize:
-        return QSize(420, _HEAD + _USUAL * max(self.rowCount(), 4) + _FOOT)
+        return QSize(420, _HEAD + _CELL * max(self.rowCount(), 4) + _FOOT)
 
     def set_cells(
         self,
@@ -142,16 +142,18 @@ class ColorTable(ResultTable):
         description: str,
         stale: bool = False,
     ) -> None:
-        """Show cells by row and column.
+        """Replace the contents of the table.
 
         Parameters
         ----------
         rows, columns : sequence of (str, str)
             Headings of the rows and columns with their tooltips.
+        cells : mapping of (row, column) to ColorCell
+            The cells. A position without an entry remains empty.
         legend : tuple of (str, str)
-            Text of the legend and hue of its colours.
+            Text of the legend and hue of its colour strip.
         description : str
-            Text for screen readers.
+            Description of the table for screen readers.
         stale : bool
             True to grey the cells, because the parameters have changed since the cells were computed.
         """
@@ -173,7 +175,7 @@ class ColorTable(ResultTable):
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that an empty table shows to tell the user what to do next."""
+        """Set the text shown in an empty table, such as a hint on what to do next."""
         self._placeholder = text
         self._describe()
 
@@ -185,18 +187,21 @@ class ColorTable(ResultTable):
         """Return the colour of a cell."""
         theme, cell = theme_of(self), self._cells.get((row, column))
         page = QColor(theme.background)
-        if cell is None or cell.share is None:
+        if cell is None or cell.intensity is None:
             return page
-        colour = sequential(theme, cell.share, cell.hue)
+        colour = sequential(theme, cell.intensity, cell.hue)
         return towards(colour, page, STALE) if self._stale else colour
 
     def _fit(self) -> None:
-        """Fit the cells to the size of the table. Cells wider than `_USUAL` are at most twice as wide as high."""
+        """Fit the cells to the size of the table.
+
+        The width of a cell is at most `_CELL` or twice its height, whichever is larger.
+        """
         self.verticalHeader().setMaximumWidth(2 * self.width() // 5)
         height = min((self.viewport().height() - _FOOT) // max(self.rowCount(), 1), _TALLEST)
         self.verticalHeader().setVisible(height >= _LEAST_HEADING)
         self.updateGeometries()
-        width = min(self.viewport().width() // max(self.columnCount(), 1), max(2 * height, _USUAL))
+        width = min(self.viewport().width() // max(self.columnCount(), 1), max(2 * height, _CELL))
         self.verticalHeader().setDefaultSectionSize(height)
         self.horizontalHeader().setDefaultSectionSize(width)
 
@@ -217,7 +222,7 @@ class ColorTable(ResultTable):
             write(painter, self.legend_box(), wrapped, text, theme.muted, figure_font(self, SECONDARY))
 
     def legend_box(self) -> QRectF:
-        """Return the box of the legend's text: to the right of the colours, or below them in a narrow table."""
+        """Return the rectangle of the legend's text: right of the colour strip, or below it in a narrow table."""
         top, width, left = self.verticalHeader().length() + 8, self.viewport().width(), _RAMP + 8
         if width < _WIDE:
             return QRectF(0, top + 14, width, _FOOT - 14)

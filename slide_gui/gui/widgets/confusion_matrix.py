@@ -1,4 +1,4 @@
-"""The confusion matrix: counts of predictions, coloured by their fraction of the rows of the true class."""
+"""A confusion matrix whose cells show counts, coloured by their fraction of the samples of the true class."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from slide_gui.gui.theme import ORANGE
 from slide_gui.gui.widgets.color_table import ColorCell, ColorTable
 from slide_gui.text import count, per_cent, told_apart
 
-_LONGEST = 12  # Class names with at most this number of letters are shown in full.
+_LONGEST = 12  # Class names with at most this number of characters are shown in full.
 
 
 class ConfusionMatrix(ColorTable):
-    """A confusion matrix with true classes and their errors in rows, and predictions in columns.
+    """A confusion matrix with true classes and their error rates in the rows, and predicted classes in the columns.
 
-    Correct predictions are blue. Errors are orange. Their separate colour scale ends at the most frequent error,
-    so that even rare errors are visible.
+    Cells with correct predictions are blue, cells with errors orange. The orange colour scale ends at the fraction of
+    the most frequent error, so that even rare errors are visible.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -31,14 +31,14 @@ class ConfusionMatrix(ColorTable):
         Parameters
         ----------
         counts : array_like of shape (k, k), integers
-            Element (i, j) counts the samples of class i predicted as class j. Empty if there are no predictions.
+            Element (i, j) is the number of samples of class i predicted as class j. Empty without predictions.
         labels : sequence of str
             Names of the k classes.
         stale : bool
-            True to grey the matrix, because the parameters have changed since the predictions.
+            True to grey the matrix, because the parameters have changed since the predictions were computed.
         worst : float, optional
-            Upper end of the colour scale of errors, as a fraction of the true class. Matrices with the same value have
-            the same colour scale. The default is the fraction of the most frequent error of this matrix.
+            Upper limit of the colour scale for errors, as a fraction of the true class. Use the same limit for
+            matrices that are to be compared. The default is the result of `worst_mistake` for this matrix.
         """
         matrix = np.asarray(counts, dtype=np.int64).reshape(len(labels), len(labels))
         worst = worst_mistake(matrix) if worst is None else worst
@@ -65,9 +65,9 @@ class ConfusionMatrix(ColorTable):
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the largest fraction of a true class that is predicted as a single other class.
+    """Return the largest fraction of the samples of one class that is predicted as one other class.
 
-    If there are no errors, return a small positive number, so that errors can be divided by the result.
+    If there are no errors, return a small positive number instead of 0, because the result is used as a divisor.
     """
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)

@@ -1,4 +1,4 @@
-"""Labels, buttons and combo boxes, each built by one call."""
+"""Labels, buttons, combo boxes and other small controls, each created by a single call."""
 
 import textwrap
 from collections.abc import Callable, Iterable
@@ -37,37 +37,37 @@ from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 from slide_gui.text import isolated
 
-_TEXT_MARGINS = 4  # These are the margins in pixels of the text in a combo box. Qt's size hint does not include them.
-_TIP = 80  # A line of a tooltip has at most this number of characters.
-Receiver = Callable[..., object]  # A receiver of a signal is a slot or another signal.
+_TEXT_MARGINS = 4  # Margins in pixels of the text in a combo box, which Qt's size hint does not include.
+_TIP = 80  # Maximum number of characters in a line of a tooltip.
+Receiver = Callable[..., object]  # Receiver of a signal: a slot or another signal.
 
 
 def wrapped(text: str) -> str:
-    """Return a tooltip with line breaks in long lines, because Qt wraps only rich text."""
+    """Insert line breaks into the long lines of a plain-text tooltip. Qt itself wraps only rich text."""
     return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))
 
 
 def keys_text(keys: str | int) -> str:
-    """Return a shortcut, given as text or key code, in the platform's notation, such as ⌘K for Ctrl+K on macOS."""
+    """Return a keyboard shortcut (a string or key code) in the platform's notation, such as ⌘K for Ctrl+K on macOS."""
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def with_keys(text: str, keys: str) -> str:
-    """Return a text followed by a shortcut in parentheses."""
+    """Append a keyboard shortcut in parentheses to a label or tooltip."""
     return f"{text} ({keys_text(keys)})"
 
 
 def wrap_tips(parent: QWidget) -> None:
-    """Break the long lines in the tooltips of all widgets inside `parent`."""
+    """Insert line breaks into long lines of the tooltips of all widgets inside `parent`."""
     for each in parent.findChildren(QWidget):
         each.setToolTip(wrapped(each.toolTip()))
 
 
 class PlainLabel(QLabel):
-    """A label that shows plain text.
+    """A label that displays its text literally.
 
-    QLabel would render text that looks like HTML, and open the files that an ``<img>`` element names. `properties` are
-    properties of QLabel other than its text.
+    By default, a QLabel renders text that looks like HTML, and even opens the files named in ``<img>`` elements.
+    `properties` are the properties of QLabel to set, except the text.
     """
 
     def __init__(self, text: str, parent: QWidget | None, **properties: Any) -> None:
@@ -81,9 +81,10 @@ class PlainLabel(QLabel):
 def label(
     text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0, **properties: Any
 ) -> PlainLabel:
-    """Return a label with a role from the style sheet. With a minimum `height`, its text is aligned to the top.
+    """Return a label whose look is defined for `role` in the style sheet.
 
-    `properties` are properties of QLabel, such as `accessibleName`.
+    If `height` is positive, it is the minimum height, and the text is aligned to the top. `properties` are further
+    properties of QLabel, such as `accessibleName`.
     """
     shown = PlainLabel(text, parent, wordWrap=wraps, **properties)
     shown.setProperty("role", role)
@@ -94,7 +95,7 @@ def label(
 
 
 def set_look(widget: QWidget, name: str, value: str) -> None:
-    """Set a property that the style sheet uses, and apply the style sheet again if the value has changed."""
+    """Set a property to which the style sheet refers, and reapply the style sheet if the value has changed."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().polish(widget)
@@ -103,12 +104,12 @@ def set_look(widget: QWidget, name: str, value: str) -> None:
 class ElidedLabel(PlainLabel):
     """A one-line label that can become narrower than its text.
 
-    If the text does not fit, it is shortened with … at the end, and the tooltip begins with the full text.
+    If the text does not fit, its end is replaced by …, and the tooltip begins with the full text.
 
     Parameters
     ----------
     role : str
-        A role of the style sheet.
+        Role for which the style sheet defines the look of the label.
     """
 
     def __init__(self, text: str, parent: QWidget, role: str = "secondary") -> None:
@@ -120,11 +121,11 @@ class ElidedLabel(PlainLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def shown_text(self) -> str:
-        """Return the visible part of the text."""
+        """Return the text as displayed, shortened if it does not fit."""
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
 
     def event(self, event: QEvent) -> bool:
-        """Show the full text at the top of the tooltip if the text does not fit."""
+        """If the text is shortened, show a tooltip that begins with the full text."""
         return _show_tip(self, event, self.text()) or super().event(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -134,9 +135,9 @@ class ElidedLabel(PlainLabel):
 
 
 class ElidedBox(QComboBox):
-    """A combo box whose selected text or placeholder is shortened with … in the middle if it does not fit.
+    """A combo box in which … replaces the middle of the selected entry or placeholder if the text does not fit.
 
-    If the text is shortened, the tooltip begins with the full text.
+    The tooltip of a shortened text begins with the full text.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class ElidedBox(QComboBox):
     def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
         super().__init__(parent, minimumContentsLength=least)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        # With this policy, the mouse wheel does not move the focus to the box.
+        # With this policy, a click or the Tab key moves the focus to the box, but the mouse wheel does not.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(name)
         self.setToolTip(tip)
@@ -158,7 +159,7 @@ class ElidedBox(QComboBox):
         return super().sizeHint() + QSize(_TEXT_MARGINS, 0)
 
     def shown_text(self) -> str:
-        """Return the visible text, shortened to fit into the box."""
+        """Return the text as displayed, shortened if it does not fit."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
@@ -169,11 +170,11 @@ class ElidedBox(QComboBox):
         return self.currentText() or self.placeholderText()
 
     def event(self, event: QEvent) -> bool:
-        """Show the full text at the top of the tooltip if the text does not fit."""
+        """If the text is shortened, show a tooltip that begins with the full text."""
         return _show_tip(self, event, self._text()) or super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll the area around the box, instead of changing the selection, if the box has no keyboard focus."""
+        """Change the selection if the box has the keyboard focus; otherwise let the surrounding area scroll."""
         event.ignore()
         if self.hasFocus():
             super().wheelEvent(event)
@@ -182,16 +183,16 @@ class ElidedBox(QComboBox):
         option, painter = QStyleOptionComboBox(), QStylePainter(self)
         self.initStyleOption(option)
         option.currentText = self.shown_text()
-        # `with` ends the painter even after an exception, because Qt would crash if the painter stayed active.
+        # The `with` statement ends the painter even after an exception. Qt would crash if the painter remained active.
         with painter:
             painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
             painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool:
-    """Show a tooltip that begins with the full text, if the event requests a tooltip and the widget shortens its text.
+    """Show a tooltip that begins with the full text, if `event` requests a tooltip and the widget shortens its text.
 
-    Otherwise, return False; the widget must then handle the event.
+    Return True if the tooltip was shown. Otherwise return False, so that the widget handles the event itself.
     """
     if not isinstance(event, QHelpEvent) or event.type() != QEvent.Type.ToolTip or widget.shown_text() == text:
         return False
@@ -202,7 +203,10 @@ def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool
 def add_button(
     parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "", *, clicked: Receiver | None = None
 ) -> QPushButton:
-    """Add a button to a row, and connect it to the slot `clicked`. `kind` selects its look in the style sheet."""
+    """Add a button to the layout `row` and return it. Clicks are reported to the receiver `clicked`.
+
+    The style sheet defines the look of the button for `kind`.
+    """
     button = QPushButton(text, parent)
     if kind:
         button.setProperty("kind", kind)
@@ -214,21 +218,22 @@ def add_button(
 
 
 def literal(text: str) -> str:
-    """Return a name as text for a button, with & escaped, because Qt uses & to mark a shortcut."""
+    """Escape & in the text of a button or menu item, because Qt uses the letter after & as a shortcut."""
     return isolated(text).replace("&", "&&")
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
-    """Add choices with their texts and tooltips to a combo box, and store the key of each choice as item data."""
+    """Add entries with texts and tooltips to a combo box, and store the key of each choice as data of its entry."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, wrapped(choice.tip), Qt.ItemDataRole.ToolTipRole)
 
 
 def name_box(box: QComboBox, name: str) -> None:
-    """Set the accessible name of a box without a visible label. The box must already be in its layout.
+    """Set the accessible name of a combo box that has no visible label. The box must already be in its layout.
 
-    Before version 6.11, Qt takes this name only from a label with the same parent.
+    Before version 6.11, Qt reports only the text of a label of the combo box as its name. Therefore, also create a
+    hidden label with the same parent.
     """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
@@ -237,23 +242,26 @@ def name_box(box: QComboBox, name: str) -> None:
 
 
 def spin_box(name: str, low: int, high: int, parent: QWidget, **properties: Any) -> QSpinBox:
-    """Return a spin box for an integer, with an accessible name and properties of QSpinBox, such as `suffix`."""
+    """Return a spin box for integers with the accessible name `name`.
+
+    `properties` are further properties of QSpinBox, such as `suffix`.
+    """
     box = QSpinBox(parent, minimum=low, maximum=high, **properties)
     box.setAccessibleName(name)
-    # The style sheet cannot set the text margin of a spin box. Set it here to the margin of other fields.
+    # The style sheet cannot set the text margin of a spin box. It is set here to the margin of the other fields.
     box.lineEdit().setTextMargins(7, 0, 0, 0)
     return box
 
 
 class UndoOfWindow(QObject):
-    """Passes the shortcuts for undo and redo to the window while a text field has the focus.
+    """An event filter that lets the window handle undo and redo while a text field has the focus.
 
     Parameters
     ----------
     line : QLineEdit
-        Text field. While the user is editing the text, the shortcuts undo the typing.
+        The text field. While its text is being edited, it handles the shortcuts itself and undoes the typing.
     always : bool
-        True if the window's history records every typed letter; the window then always gets the shortcuts.
+        True to let the window handle the shortcuts even then, because its undo history records every typed character.
     """
 
     def __init__(self, line: QLineEdit, *, always: bool = False) -> None:
@@ -262,7 +270,7 @@ class UndoOfWindow(QObject):
         line.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Pass the shortcuts for undo and redo to the window, unless the user is editing the text of the field."""
+        """Return True if the event is an undo or redo shortcut that the window must handle."""
         keys = QKeySequence.StandardKey
         passes = (
             isinstance(event, QKeyEvent)
@@ -276,14 +284,15 @@ class UndoOfWindow(QObject):
 
 
 def stop_at_checked(button: QAbstractButton, checked: bool) -> None:
-    """Let the Tab key reach a button of an exclusive group only while the button is checked."""
+    """Let the Tab key reach a button of an exclusive group only if the button is checked."""
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.NoFocus)
 
 
 class ChoiceButtons(QButtonGroup):
-    """A group of numbered buttons that look like one control; `idClicked` reports the button that the user pressed.
+    """A group of numbered buttons, one of which is checked. Together, they look like a single control.
 
-    The Tab key reaches only the checked button; the arrow keys move from there to the other buttons.
+    The signal `idClicked` reports the number of the button that the user clicked. The Tab key reaches only the checked
+    button; the arrow keys move from it to the other buttons.
     """
 
     def __init__(self, parent: QObject) -> None:
@@ -297,7 +306,10 @@ class ChoiceButtons(QButtonGroup):
             button.setFocus()
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
-        """Add and return a button. The first button is checked. The caller must place it in a layout of `parent`."""
+        """Create a button and return it. The caller must add the button to a layout of `parent`.
+
+        The first button of the group is checked initially.
+        """
         button = QPushButton(text, parent)
         button.setProperty("kind", "segment")
         button.setCheckable(True)
@@ -308,16 +320,16 @@ class ChoiceButtons(QButtonGroup):
 
 
 class StartPause(QWidget):
-    """A button that starts and cancels a job, and a button that pauses and resumes the job.
+    """Two buttons for a job: the first starts or cancels the job, the second pauses or resumes it.
 
     Parameters
     ----------
     words : tuple of (str, str)
-        Texts of the first button before and during the job.
+        Labels of the first button while the job is not running and while it is running.
     tip : str
         Tooltip of the first button.
     work : str
-        Name of the job in the tooltip of the second button.
+        Name of the job, such as "sweep", for the tooltip of the second button.
     """
 
     def __init__(self, words: tuple[str, str], tip: str, work: str, parent: QWidget) -> None:
@@ -326,12 +338,12 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
-        # Each button is wide enough for all of its texts, so that the layout does not change with the text.
+        # Each button is wide enough for all of its labels, so that the layout does not change with the label.
         self.start.setMinimumWidth(widest(self.start, 80, words))
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Show the state of the job on the buttons. `ready` is True if the job can be started."""
+        """Update the labels and the availability of the buttons. `ready` is True if a job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
@@ -339,14 +351,14 @@ class StartPause(QWidget):
 
 
 def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
-    """Return the width that a button needs for the longest text in `words`, but at least `least`."""
+    """Return the width that a button needs for the longest of the labels `words`, but at least `least` pixels."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area for the widget `inner`. It scrolls only if its height is less than `least_height`."""
+    """A scroll area that contains the widget `inner` and scrolls only if it is lower than `least_height` pixels."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -357,7 +369,10 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget filled by its child `inner`. A layout is not used, because it would add height for wrapped text."""
+    """A widget that its child `inner` fills completely.
+
+    A layout is not used, because it would reserve additional height for wrapped text.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

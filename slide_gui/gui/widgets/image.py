@@ -29,29 +29,31 @@ Image = NDArray[np.float32]
 
 
 class DrawingCanvas(Picker):
-    """An image to draw on: the left button sets pixels to 1; the right button, or Shift and a button, sets them to 0.
+    """An image on which the user draws with the mouse.
 
-    The image is drawn in grey without smoothing. Its pixels are squares, each an integer number of device pixels wide.
-    The value 1 is drawn black on white in the light theme, and white on near black in the dark theme. Arrow keys move
-    the cursor from pixel to pixel; Space or Enter toggles the pixel between 0 and 1.
+    The left button sets pixels to 1; the right button, or Shift with either button, sets them to 0. Arrow keys move the
+    cursor from pixel to pixel; Space or Enter toggles the pixel under the cursor between 0 and 1.
+
+    The image is drawn in shades of grey without smoothing. Each pixel is a square whose side is an integer number of
+    device pixels. The value 1 is black on white in the light theme, and white on near-black in the dark theme.
 
     Parameters
     ----------
     pins : bool
-        True if a left click, Space and Enter emit `pixel_clicked` instead of drawing; the left button then draws
-        only when the mouse reaches another pixel.
+        True if a left click, Space and Enter emit `pixel_clicked` instead of drawing. The left button then draws only
+        after the mouse has moved to another pixel.
 
     Attributes
     ----------
     image : ndarray of shape (rows, columns), float32, or None
-        The image with the user's strokes, read-only.
+        The image including the user's strokes, read-only.
     erases : bool
         True if the left button erases instead of drawing.
 
     Signals
     -------
     drawn(object)
-        The user drew on the image. The argument is the image, a read-only ndarray of shape (rows, columns).
+        The image changed. The argument is the new image, a read-only ndarray of shape (rows, columns).
     stroked(object)
         A stroke that changed at least one pixel has ended. The argument is the image after the stroke.
     """
@@ -64,34 +66,36 @@ class DrawingCanvas(Picker):
         self.image: Image | None = None
         self._drawn: tuple[Theme, QImage] | None = None
         self._pins_pixels = pins
-        self._is_click = False  # This is True from a mouse press until the mouse reaches another pixel.
+        self._is_click = False  # True after a mouse press, as long as the mouse has not reached another pixel.
         self._given: Image | None = None
-        self._before: Image | None = None  # This is the image before the current stroke.
+        self._before: Image | None = None  # The image before the current stroke.
         self._brush = 1
         self.erases = False
-        self._ink: float | None = None  # This value is drawn while a mouse button is pressed.
+        self._ink: float | None = None  # The value drawn by the pressed mouse button; None if no button is pressed.
         self._last = 0
         self.setMinimumSize(64, 64)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setAccessibleName("Image for selecting pixels" if pins else "Input image for drawing")
         if not pins:
-            self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the pixel")
+            self.setToolTip("Draw with the left button; erase with the right button or Shift. Space toggles a pixel.")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
 
     @property
     def is_drawn_on(self) -> bool:
-        """True if the user's strokes changed the image."""
+        """True if the user's strokes have changed the image."""
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show the image `values`, or its copy `drawn` with earlier strokes if both have the same shape.
+        """Show another image.
 
         Parameters
         ----------
         values : ndarray of shape (rows, columns), float32
             Values from 0 to 1; smaller and larger values are clipped.
+        drawn : ndarray, optional
+            Copy of `values` with earlier strokes of the user, which is shown instead if it has the same shape.
         """
         self._given, self._ink = values, None
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
@@ -102,11 +106,14 @@ class DrawingCanvas(Picker):
         texts, columns = self._contents(self.image), self.image.shape[1]
         if self._current is not None:
             (row, column), value = divmod(self._current, columns), float(self.image.flat[self._current])
-            texts[:0] = [f"row {row}, column {column}: {fixed(value, 2)}", *self._was_missing()]
+            texts[:0] = [f"row {row}, column {column}: {fixed(value, 2)}", *self._missing_notes()]
         self.setAccessibleDescription("; ".join(texts))
 
     def _contents(self, values: Image) -> list[str]:
-        """Return a description of the image: the number of pixels above 0.5, or its size and the pinned values."""
+        """Return a description of the image for screen readers.
+
+        It contains the number of pixels above 0.5 or, in an image for pinning, the image size and the pinned pixels.
+        """
         if not self._pins_pixels:
             return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} pixels above 0.5"]
         pins, (rows, columns) = [index for index, _ in self._pins], values.shape
@@ -114,14 +121,14 @@ class DrawingCanvas(Picker):
         return [f"image of {rows} × {columns} pixels", *here, *([f"{len(pins)} pinned"] if pins else [])]
 
     def grid(self) -> PixelGrid | None:
-        """Return the positions of the pixels in the widget's coordinates, or None without an image."""
+        """Return the positions of the pixels in the widget's coordinates, or None if there is no image."""
         if self.image is None:
             return None
         rows, columns = self.image.shape
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
-        # The image is aligned to the left, like the widgets above and below.
+        # The image is aligned to the left, like the widgets above and below it.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale)
 
     def _at(self, point: QPointF) -> int | None:
@@ -173,13 +180,13 @@ class DrawingCanvas(Picker):
     # Tools
 
     def set_brush(self, side: int) -> None:
-        """Set the width of strokes in image pixels."""
+        """Set the width of the brush in image pixels."""
         self._brush = side
         self.update()
 
     @Slot()
     def blank(self) -> None:
-        """Set all pixels to 0. The change counts as one stroke."""
+        """Set all pixels to 0. This change is reported as one stroke."""
         if self.image is not None and self.image.any():
             self._show(np.zeros_like(self.image))
             self.stroked.emit(self.image)
@@ -193,14 +200,14 @@ class DrawingCanvas(Picker):
             self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
-        """Return the rows and columns of the image that the brush covers when it is centred on a pixel."""
+        """Return the image rows and columns that a brush centred on this pixel covers."""
         assert self.image is not None
         row, column = divmod(index, self.image.shape[1])
         before, after = (self._brush - 1) // 2, self._brush // 2 + 1
         return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
 
     def _stroke(self, index: int, ink: float) -> None:
-        """Extend the stroke in a straight line to the pixel `index`, and set the covered pixels to `ink`."""
+        """Extend the stroke in a straight line to the pixel `index`, and set the pixels under the brush to `ink`."""
         if self.image is None:
             return
         values, columns = self.image.copy(), self.image.shape[1]
@@ -265,7 +272,7 @@ FOOT = 18
 
 
 class FeatureBars(Picker):
-    """A bar chart of the values of a sample."""
+    """A bar chart of the feature values of one sample."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -280,9 +287,9 @@ class FeatureBars(Picker):
         return QSize(260, 160)
 
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
-        """Show a sample of shape (d,), optionally with the names of the features."""
+        """Show a sample, an array of shape (d,), optionally with the names of its d features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
-        # The argument `initial` makes the range of the bars include 0.
+        # The range of the vertical axis must include 0, at which the bars begin; hence `initial`.
         finite = values[np.isfinite(values)]
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
@@ -293,7 +300,7 @@ class FeatureBars(Picker):
             name = self._names[self._current] if self._names else f"feature {self._current}"
             pinned = ["pinned"] if self._current in [index for index, _ in self._pins] else []
             value = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
-            texts = [value, *self._was_missing(), *pinned, *texts]
+            texts = [value, *self._missing_notes(), *pinned, *texts]
         self.setAccessibleDescription("; ".join(texts))
 
     def plot(self) -> QRectF:
@@ -313,12 +320,12 @@ class FeatureBars(Picker):
         return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
 
     def bar(self, index: int) -> QRectF:
-        """Return the rectangle around the bar of one value, with the full height of the plot."""
+        """Return the rectangle reserved for the bar of one value, with the full height of the plot."""
         box, width = self.plot(), self.plot().width() / max(self._count, 1)
         return QRectF(box.x() + index * width, box.y(), width, box.height())
 
     def _height_of(self, value: float) -> float:
-        """Return the y coordinate of a value."""
+        """Return the y coordinate at which a value is drawn."""
         box, (low, high) = self.plot(), self._range
         return box.bottom() - (value - low) / (high - low) * box.height()
 
@@ -360,7 +367,7 @@ class FeatureBars(Picker):
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         metrics, width = painter.fontMetrics(), int(box.width())
         if self._current is None and metrics.horizontalAdvance(text) > width:
-            half = width // 2 - 9  # long names are cut off at the end
+            half = width // 2 - 9  # Each of the two names gets half of the width and is shortened at its end.
             text = " … ".join(metrics.elidedText(name, Qt.TextElideMode.ElideRight, half) for name in (first, last))
         text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(foot, isolated(text))

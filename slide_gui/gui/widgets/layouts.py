@@ -1,4 +1,7 @@
-"""Helpers that build layouts and scroll areas without PySide wrappers of layout items; `nested` explains why."""
+"""Functions that build layouts, and a scroll area.
+
+They avoid Python wrappers of layout items, which PySide can mix up; the docstring of `nested` explains why.
+"""
 
 from typing import Any, TypeVar
 
@@ -10,29 +13,29 @@ Placed = TypeVar("Placed", bound=QWidget)
 
 
 def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Inner:
-    """Return the layout after setting its spacing and its margins (none by default) in pixels."""
+    """Set the spacing and the margins (0 by default) of a layout in pixels, and return the layout."""
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
     return layout
 
 
 def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: int = -1) -> Inner:
-    """Add a new, empty layout to another and return it.
+    """Add an empty layout to another layout, and return the added layout.
 
-    An item of a layout is not a QObject. PySide finds the Python wrapper of an item only by the item's address and
-    keeps the wrapper after the item is destroyed. A later object at this address would get the wrong wrapper. PySide
-    creates such wrappers when it adds a layout that already contains items.
+    A layout item is not a QObject. PySide finds the Python wrapper of an item only by the item's memory address, and
+    keeps the wrapper after the item is destroyed. A later object at the same address would get this wrong wrapper.
+    PySide creates such wrappers when it adds a layout that already contains items, so `inner` must be empty.
 
     Parameters
     ----------
     outer : QBoxLayout or QGridLayout
-        Layout of a widget, or of another layout.
+        Layout that belongs to a widget or is nested in another layout.
     inner : QLayout
         New layout without items.
     *place : int
-        Arguments of `outer.addLayout` after the layout: a stretch factor, or row and column.
+        Further arguments of `outer.addLayout`: a stretch factor, or row and column.
     spacing : int
-        Space in pixels between the items of `inner`; −1 for the default of the style.
+        Space in pixels between the items of `inner`; −1 selects the style's default.
 
     Raises
     ------
@@ -41,21 +44,24 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
     """
     if inner.count():
         raise ValueError("the layout already contains items; add the layout to its parent before you add items to it")
-    add: Any = outer.addLayout  # The methods addLayout of QBoxLayout and QGridLayout take different arguments.
+    add: Any = outer.addLayout  # `addLayout` takes different arguments in QBoxLayout and in QGridLayout.
     add(inner, *place)
     inner.setSpacing(spacing)
     return inner
 
 
 def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
-    """Add a new widget to a layout and return it. `place` holds further arguments of `addWidget`, such as a stretch."""
-    add: Any = layout.addWidget  # The methods addWidget of QBoxLayout and QGridLayout take different arguments.
+    """Add a widget to a layout and return the widget.
+
+    `place` contains further arguments of `addWidget`, such as a stretch factor.
+    """
+    add: Any = layout.addWidget  # `addWidget` takes different arguments in QBoxLayout and in QGridLayout.
     add(widget, *place)
     return widget
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid to a layout, and return the grid. Its three columns are for names, wide controls and hints."""
+    """Add a grid to a layout, and return the grid. Its three columns are for labels, wide controls and hints."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)
@@ -68,7 +74,7 @@ class VerticalScroll(QScrollArea):
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent, widgetResizable=True)
-        # The scroll area never gets the focus. When a control inside gets the focus, the area scrolls to this control.
+        # The scroll area itself never gets the focus. If a control inside it gets the focus, the area scrolls to it.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -1,4 +1,4 @@
-"""A slider with a number field, for one parameter that the user can drag, type or change in steps."""
+"""A slider with a number field, for a parameter that the user sets by dragging, by typing or in steps."""
 
 import math
 from collections.abc import Sequence
@@ -13,35 +13,35 @@ from slide_gui.gui.widgets.layouts import flush, placed
 
 Limits = tuple[float, float, float, float]
 SETTLE_MS = 250
-"""A value set with keys or the wheel is final if no further input follows within this many milliseconds."""
-_NOTCH = 120  # One step of a mouse wheel has this angle in eighths of a degree. Touchpads report smaller angles.
+"""Time in milliseconds without further input after which a value set with keys or the wheel is final."""
+_NOTCH = 120  # Angle of one step of a mouse wheel in eighths of a degree. Touchpads report smaller angles.
 
 
 class NumberSlider(QWidget):
-    """A control with a label, a number field, an additional text such as a unit, and a slider.
+    """A slider with a label, a number field, and additional text such as a unit.
 
-    The wheel and arrow keys move the slider in steps; a typed number is rounded to the nearest step. A double-click on
-    slider or label restores the default. The Tab key stops at the slider. To edit the number, the user
-    clicks it, or types a digit while the slider has the focus.
+    The mouse wheel and the arrow keys move the slider in steps; a typed number is rounded to the nearest step. A
+    double-click on the slider or the label restores the default. The Tab key stops at the slider but not at the number
+    field. To edit the number, the user clicks it, or types a digit while the slider has the focus.
 
     Parameters
     ----------
     limits : tuple of (low, high, step, default)
-        Limits, step and default value; `high` − `low` must be an integer multiple of `step`. If `step` is less than 1,
-        numbers are shown with two decimals.
+        Lower and upper limit, step and default value; `high` − `low` must be an integer multiple of `step`. If `step`
+        is less than 1, numbers are shown with two decimals.
     tip : str
-        Tooltip with formula, range and reference to the paper.
+        Tooltip with the parameter's formula, its range, and the place in the paper that defines it.
     values : sequence of float
-        Values, in increasing order, that the slider offers instead of evenly spaced steps. They are shown with as few
+        Values in increasing order that the slider offers instead of evenly spaced steps. They are shown with as few
         digits as possible.
 
     Signals
     -------
     value_changed(float)
-        The user changed the value to this number; also emitted while the slider moves.
+        The user changed the value to this number. The signal is also emitted while the user drags the slider.
     value_settled(float)
-        The user has set the value to this number: the slider was released, a number was typed, or the last step was
-        250 ms ago.
+        The user has finished setting the value to this number: the slider was released, a number was typed, or the
+        last step was 250 ms ago.
     """
 
     value_changed = Signal(float)
@@ -100,20 +100,19 @@ class NumberSlider(QWidget):
     def set_value(self, value: float) -> None:
         """Set the value to the nearest step within the range without emitting a signal.
 
-        If the slider was built with `values`, its steps are uneven. The number field then shows `value` itself, not the
-        nearest step.
+        If the slider was created with `values`, the number field shows `value` itself instead of the nearest step.
         """
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        # If the value did not change, keep the last final value, `_settled`. During a drag, `_settled` is the value
-        # before the drag, so that the end of the drag emits `value_settled`.
+        # `_settled` is the last final value. Keep it if the slider has not moved: during a drag, `_settled` must remain
+        # the value before the drag, so that `value_settled` is emitted at the end of the drag.
         if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())
 
     def set_extra(self, text: str) -> None:
-        """Show a unit or another number after the value, such as "p = 0.70"."""
+        """Show additional text after the value, such as a unit or "p = 0.70"."""
         self._extra.setText(text)
 
     @Slot()
@@ -132,7 +131,7 @@ class NumberSlider(QWidget):
     def _show_text(self, value: float) -> None:
         self._shown_text = self._text(value)
         self._number.setText(self._shown_text)
-        # Without this description, a screen reader would read only the index of the step.
+        # Without this description, a screen reader would announce the index of the step instead of the value.
         self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     def _go(self, value: float) -> None:
@@ -162,7 +161,7 @@ class NumberSlider(QWidget):
 
     @Slot(str)
     def _type(self, text: str) -> None:
-        """Replace the number in the number field with typed text; the Return key then applies the text."""
+        """Replace the contents of the number field with typed text, which the Return key then applies."""
         self._number.setFocus()
         self._number.selectAll()
         self._number.insert(text)
@@ -170,12 +169,12 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
-            # The user typed nothing; the field only lost the focus. A value between two steps must not be rounded.
+            # The field lost the focus, but its text did not change. A value between two steps must not be rounded.
             return
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # The text is not a number, or it is nan or inf.
+        except ValueError:  # The text is not a finite number.
             self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -198,7 +197,7 @@ class NumberSlider(QWidget):
 
 
 def _shortest(value: float) -> str:
-    """Return a number as a short text. Very small and very large numbers are written with a power of ten."""
+    """Format a number with at most four digits. Very small and very large numbers are written with a power of ten."""
     if value == 0 or 0.1 <= abs(value) < 10000:
         return f"{value:.4g}".replace("-", "−")
     digits, power = f"{value:.3e}".split("e")
@@ -206,9 +205,10 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider. A click moves it to the mouse, the wheel moves it in steps, and a double-click resets it.
+    """A horizontal slider that also reacts to a double-click and to typed digits.
 
-    Delete also resets the slider. The signal `typed` reports digits that the user types on the slider.
+    A click moves the handle to the mouse pointer, and the mouse wheel moves it in steps. The signal `reset` reports a
+    double-click or the Delete key. The signal `typed` reports a digit typed while the slider has the focus.
     """
 
     reset = Signal()
@@ -216,7 +216,7 @@ class _Slider(QSlider):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
-        self._turned = 0  # The wheel has turned by this angle since the last step.
+        self._turned = 0  # Angle by which the mouse wheel has turned since the last step.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def handle(self) -> QRect:
@@ -229,8 +229,8 @@ class _Slider(QSlider):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # A left click outside the handle is changed to a middle click, because Qt then moves the handle to the
-            # mouse and starts to drag it.
+            # Turn a left click outside the handle into a middle click, because Qt then moves the handle to the mouse
+            # pointer and starts to drag it.
             middle, place = Qt.MouseButton.MiddleButton, event.position()
             event = QMouseEvent(event.type(), place, event.globalPosition(), middle, middle, event.modifiers())
         super().mousePressEvent(event)

@@ -1,4 +1,4 @@
-"""Helpers for widgets that paint their contents: images, marks, callouts, and base classes for user input."""
+"""Functions that paint images, marks and callouts, and the base classes of widgets that paint their own contents."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -28,33 +28,33 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import isolated
 
 STALE = 0.65
-"""The opacity of greyed contents, which are blended with the colour of the page."""
+"""The opacity of outdated contents, which look grey because the background shows through."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""The colour scale from white to black in the light theme, and from near black to white in the dark theme."""
+"""The colour scale of samples: from white to black in the light theme, from near-black to white in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
-"""The step of each arrow key on the screen, as (rows, columns)."""
+"""The step that each arrow key makes, as (rows, columns)."""
 
 LARGE = 16.0
-"""A ring is drawn inside an image pixel if the side of this pixel is at least this number of logical pixels long."""
+"""The smallest side, in logical pixels, of an image pixel that is marked by a ring inside instead of around it."""
 
 
 @dataclass(frozen=True)
 class PixelGrid:
-    """The pixels of an image on the screen.
+    """The positions of an image's pixels in a widget.
 
     Parameters
     ----------
     shape : tuple of (rows, columns)
-        Shape of the data.
+        Numbers of rows and columns of the image.
     x, y : float
-        Top left corner in logical pixels.
+        Top left corner of the image in logical pixels.
     scale : float
-        Side of one pixel in logical pixels.
+        Side of one image pixel in logical pixels.
     """
 
     shape: tuple[int, int]
@@ -64,23 +64,23 @@ class PixelGrid:
 
     @property
     def frame(self) -> QRectF:
-        """Return the rectangle of the image."""
+        """Return the rectangle that the image covers."""
         rows, columns = self.shape
         return QRectF(self.x, self.y, columns * self.scale, rows * self.scale)
 
     def at(self, point: QPointF) -> int | None:
-        """Return the pixel under a point, or None if the point is outside the image."""
+        """Return the index of the image pixel at a point, or None if the point is outside the image."""
         rows, columns = self.shape
         row, column = int((point.y() - self.y) // self.scale), int((point.x() - self.x) // self.scale)
         return row * columns + column if 0 <= row < rows and 0 <= column < columns else None
 
     def rect(self, index: int) -> QRectF:
-        """Return the rectangle of a pixel."""
+        """Return the rectangle that an image pixel covers."""
         row, column = divmod(index, self.shape[1])
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the pixel that is one `step` from `index` in the image, or the central pixel if `index` is None."""
+        """Return the index of the pixel one `step` from the pixel `index`, or of the central pixel for None."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -89,9 +89,10 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side length of an image pixel with which `pixels` pixels fit into the length `extent`.
+    """Return the largest side length of an image pixel at which a row of `pixels` image pixels fits into `extent`.
 
-    The side length is an integer number of device pixels, or a device pixel divided by an integer if space is short.
+    The side length is an integer number of device pixels. If there is too little space, it is one device pixel divided
+    by an integer. Lengths are in logical pixels; `ratio` is the number of device pixels per logical pixel.
     """
     device = extent * ratio
     pixels_per = int(device // max(pixels, 1))
@@ -107,7 +108,7 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
 
 
 def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
-    """Return the colours of a scale as 0xFFRRGGBB, shape (256,), with entry 0 replaced by `zeroth` if given."""
+    """Return the 256 colours of a scale as integers 0xFFRRGGBB. If given, `zeroth` replaces entry 0."""
     table = _packed(scale.map)
     if zeroth is not None:
         table = table.copy()
@@ -116,9 +117,9 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
 
 
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
-    """Return the lines of a cross-hair across `box`, centred on `spot`.
+    """Return the lines of a cross-hair that extends across the rectangle `box` and is centred on the square `spot`.
 
-    The lines end at the distance `gap` from the centre of `spot`, by default 2 pixels outside `spot`.
+    The lines stop at the distance `gap` from the centre of `spot`. By default, they stop 2 pixels outside `spot`.
     """
     x, y = spot.center().x(), spot.center().y()
     gap = 0.5 * spot.width() + 2.0 if gap is None else gap
@@ -132,10 +133,10 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 
 
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
-    """Return the image of colour indices, with its own copy of the pixels.
+    """Return an image, given the index of each pixel's colour in `table`. The image owns a copy of its pixels.
 
-    The colour table is applied here, not by Qt. Without smoothing, Qt's raster engine draws 32-bit images ten times as
-    fast as indexed images (9 and 120 µs for an image of 28 × 28 pixels enlarged to 112 × 112).
+    The colour table is applied here instead of by Qt, because Qt draws 32-bit images without smoothing more than ten
+    times as fast as indexed images: 28 × 28 pixels, enlarged to 112 × 112, take 9 µs instead of 120 µs.
     """
     pixels = table[indices]
     height, width = indices.shape
@@ -143,7 +144,7 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
 
 
 def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, zeroth: QColor | None = None) -> QImage:
-    """Return the image of values, shape (rows, columns), in the colours of a scale.
+    """Return an image that shows an array of shape (rows, columns) in the colours of a scale.
 
     If `zeroth` is given, it is the colour of NaN.
     """
@@ -167,7 +168,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 @lru_cache(maxsize=64)
 def _ring_image(radius: float, colour: int, halo: int, width: float, ratio: float) -> QImage:
-    """Return a ring on a transparent image. Painting this image takes a tenth of the time of painting two ellipses."""
+    """Return a ring on a transparent image. Drawing the image takes 44 µs; painting its two ellipses takes 113 µs."""
     half = radius + 0.5 * width + 2.0
     side = round(2.0 * half * ratio)
     image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
@@ -182,7 +183,7 @@ def _ring_image(radius: float, colour: int, halo: int, width: float, ratio: floa
 
 
 def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
-    """Draw a text in a box with the alignment `at`, such as `MIDDLE`, in `font` or else in the painter's font."""
+    """Draw text in the rectangle `box` with the alignment `at`, such as `MIDDLE`. The default font is the painter's."""
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
@@ -190,19 +191,19 @@ def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | s
 
 
 def snapped(value: float, ratio: float) -> float:
-    """Return a coordinate rounded to an integer number of device pixels."""
+    """Round a coordinate in logical pixels to the nearest device pixel."""
     return round(value * ratio) / ratio
 
 
 def frame(painter: QPainter, box: QRectF, colour: str) -> None:
-    """Draw a thin line just outside `box`."""
+    """Draw a thin frame just outside the rectangle `box`."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.0))
     painter.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5))
 
 
 def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) -> None:
-    """Draw the focus ring around `box`, by default just inside the widget, if `widget` has the focus."""
+    """If `widget` has the focus, draw a ring around the rectangle `box`, by default along the edge of the widget."""
     if not widget.hasFocus():
         return
     if box is None:
@@ -214,18 +215,18 @@ def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) ->
 
 
 def washed(colour: str, alpha: float) -> QColor:
-    """Return a colour of the theme with the opacity `alpha`."""
+    """Return a colour with the opacity `alpha`."""
     tint = QColor(colour)
     tint.setAlphaF(alpha)
     return tint
 
 
-# These are the margins of a callout, its line height and its distance from the item, in pixels.
+# Margins of a callout, its line height, and its distance from the item that it describes, in pixels.
 PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12
 
 
 def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRectF:
-    """Return the box of a callout: above and to the right of `anchor` if it fits there, always inside the widget."""
+    """Return the rectangle of a callout inside the widget, if possible above and to the right of `anchor`."""
     wide = max(
         QFontMetricsF(figure_font(widget, SECONDARY, strong=not number)).horizontalAdvance(text)
         for number, text in enumerate(lines)
@@ -242,7 +243,7 @@ def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRect
 
 
 def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> None:
-    """Draw a callout in the colours of tooltips, with its first line in bold."""
+    """Draw a callout that looks like a tooltip, with its first line in bold."""
     room, end = widget.width() - 2 * PAD_X - 2, Qt.TextElideMode.ElideMiddle
     metrics = QFontMetricsF(figure_font(widget, SECONDARY, strong=True))
     lines = [metrics.elidedText(text, end, room) for text in lines]
@@ -259,21 +260,21 @@ def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Se
 
 
 def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
-    """Draw a text in the middle of an empty widget."""
+    """Draw the text that an empty widget shows, in the middle of the widget."""
     area = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
     wrapped = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap)
     write(painter, area, wrapped, text, theme_of(widget).muted, figure_font(widget))
 
 
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-"""These keys have the same effect as a click."""
+"""Keys that have the same effect as a click."""
 
 
 NOTHING = "There is nothing to show yet."
 
 
 class PaintedWidget(QWidget):
-    """The base class of widgets that draw items, or a text that explains why there are no items."""
+    """The base class of widgets that paint items, or a placeholder text if there are no items."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, mouseTracking=True, focusPolicy=Qt.FocusPolicy.StrongFocus)
@@ -281,17 +282,17 @@ class PaintedWidget(QWidget):
         self.setAccessibleDescription(NOTHING)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that an empty widget shows to tell the user what to do next."""
+        """Set the text shown in an empty widget, such as a hint on what to do next."""
         self._placeholder = text
         self._contents_changed()
 
     def _contents_changed(self) -> None:
-        """Update the description and repaint the widget after a change of its contents."""
+        """Update the accessible description and repaint the widget after its contents have changed."""
         self._describe()
         self.update()
 
     def _describe(self) -> None:
-        """Update the description of the contents for screen readers."""
+        """Update the accessible description, with which screen readers announce the contents."""
 
     def setAccessibleDescription(self, description: str) -> None:
         """Set the description for screen readers, and announce it if the widget has the focus."""
@@ -302,7 +303,7 @@ class PaintedWidget(QWidget):
                 QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def _hover(self, target: Any) -> None:
-        """Select the item under the mouse, or no item if the argument is None."""
+        """Select the item under the mouse, or clear the selection if `target` is None."""
         raise NotImplementedError
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -311,7 +312,7 @@ class PaintedWidget(QWidget):
 
 
 class HoverWidget(PaintedWidget):
-    """The base class of widgets in which the mouse or keys select at most one item.
+    """The base class of widgets in which the user selects at most one item with the mouse or the keyboard.
 
     Arrow keys move between items; Home and End select the first and last item; Enter and Space click the selected
     item; Escape clears the selection.
@@ -333,10 +334,10 @@ class HoverWidget(PaintedWidget):
         raise NotImplementedError
 
     def _stepped(self, step: tuple[int, int]) -> Any:
-        """Return the item one step from the current item, or None if arrow keys in this direction do nothing."""
+        """Return the item that an arrow key selects next, or None if the key has no effect."""
 
     def _end(self, last: bool) -> Any:
-        """Return the last item if `last`, or else the first. Return None if the keys Home and End do nothing."""
+        """Return the first item, or the last if `last` is True. Return None if Home and End have no effect."""
 
     @Slot(object)
     def _hover(self, target: Any) -> None:
@@ -346,14 +347,14 @@ class HoverWidget(PaintedWidget):
             self._report(target)
 
     def _go(self, target: Any) -> None:
-        """Select an item with the keyboard."""
+        """Select an item that the user has reached with the keyboard."""
         self._hover(target)
 
     def _report(self, target: Any) -> None:
-        """Emit the signal that reports the selected item."""
+        """Report the selected item by a signal. The base class has no such signal."""
 
     def _click(self, target: Any) -> None:
-        """Emit the signal that reports a click on the selected item."""
+        """Report a click on the selected item by a signal. The base class has no such signal."""
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         target = self._at(event.position())
@@ -388,7 +389,8 @@ class Picker(HoverWidget):
     Signals
     -------
     pixel_hovered(object)
-        The mouse or the cursor moved to the value with this index (int), or away from all values (None).
+        The mouse pointer or the keyboard cursor moved to the value with this index (int), or away from all values
+        (None).
     pixel_clicked(object)
         The user clicked the value with this index (int).
     """
@@ -406,7 +408,7 @@ class Picker(HoverWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def set_cursor(self, index: int | None) -> None:
-        """Move the cross-hair to a value without emitting a signal."""
+        """Move the cross-hair to a value, or remove it if `index` is None, without emitting a signal."""
         if index is not None and not 0 <= index < self._count:
             index = None
         if index != self._current:
@@ -414,25 +416,25 @@ class Picker(HoverWidget):
             self._contents_changed()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
-        """Mark the pinned values, which are given as tuples (index, colour)."""
+        """Mark the pinned values, given as pairs (index, colour)."""
         self._pins = tuple(pins)
         self._contents_changed()
 
     def set_missing(self, indices: tuple[int, ...]) -> None:
-        """Cross out the values that were missing in the file and have been filled."""
+        """Cross out the values that were missing in the file and that the program has filled in."""
         self._missing = indices
         self._contents_changed()
 
     def _cross_missing(self, painter: QPainter, box_of: Callable[[int], QRectF]) -> None:
-        """Draw a thin cross over the box of each missing value."""
+        """Draw a thin cross over each value that was missing in the file. `box_of` returns the rectangle of a value."""
         painter.setPen(QPen(QColor(theme_of(self).danger), 1.0))
         for box in map(box_of, self._missing):
             painter.drawLine(box.topLeft(), box.bottomRight())
             painter.drawLine(box.topRight(), box.bottomLeft())
 
-    def _was_missing(self) -> list[str]:
-        """Return a list with one text if the current value was missing in the file; otherwise return an empty list."""
-        return ["missing in the file; filled by the program"] if self._current in self._missing else []
+    def _missing_notes(self) -> list[str]:
+        """Return a list with one note if the current value was missing in the file; otherwise return an empty list."""
+        return ["missing in the file; filled in by the program"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:
         self._count = count
@@ -450,21 +452,24 @@ class Picker(HoverWidget):
 
 
 class CachedPixmap:
-    """A transparent picture as large as a widget, repainted only if its key, size, theme or font has changed."""
+    """A cached picture of a widget's contents, with a transparent background.
+
+    It is painted again only if its key, or the widget's size, theme or font, has changed.
+    """
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] | None = None
         self._pixmap = QPixmap()
 
     def draw(self, painter: QPainter, widget: QWidget, key: Hashable, paint: Callable[[QPainter], None]) -> None:
-        """Draw the picture at the top left of the widget. Call `paint` only if the picture is out of date."""
+        """Draw the cached picture onto the widget. Call `paint` to renew the picture only if it is out of date."""
         ratio = widget.devicePixelRatioF()
         full = (key, widget.width(), widget.height(), ratio, theme_of(widget).name, widget.font().key())
         if full != self._key:
             self._pixmap = QPixmap(round(widget.width() * ratio), round(widget.height() * ratio))
             self._pixmap.setDevicePixelRatio(ratio)
             self._pixmap.fill(Qt.GlobalColor.transparent)
-            # `with` ends the painter even after an exception, because Qt would crash if the painter stayed active.
+            # The `with` statement ends the painter even after an exception. Qt would crash if it remained active.
             with QPainter(self._pixmap) as inner:
                 inner.setFont(widget.font())
                 paint(inner)

@@ -1,4 +1,4 @@
-"""Immutable descriptions of weight tiles, of rows of tiles, and of the positions of tiles in a widget."""
+"""Immutable descriptions of tiles (small images of rows of W), of rows of tiles, and of their layout in a widget."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -15,27 +15,27 @@ from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
 Shape = tuple[int, int] | None
-"""The numbers of rows and columns of an image, or None if the features are not pixels."""
+"""Numbers of rows and columns of an image, or None if the features are not pixels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """One tile: the image of a row of W or of other values.
+    """A tile: a small image of a row of W or of other values.
 
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32
-        Values of the image, read-only; values of shape ``(d,)`` are drawn as bars.
+        The displayed values, read-only. Values of shape ``(d,)`` are drawn as bars.
     caption : str
-        Text above the tile. A narrow tile shows only the part after " · ".
+        Text above the tile, in two parts separated by " · ". A narrow tile shows only one of the parts.
     marker : int or None
-        Pixel that these weights reconstruct, marked with a ring.
+        Index of the pixel that the weights reconstruct, which is marked with a ring; None for no mark.
     quantity : str
-        Name of the values, or "" for weights. The name begins with "≈" if the values are approximate.
+        Name of the displayed quantity, or "" for weights. The name begins with "≈" if the values are approximate.
     stale : bool
-        True to grey the tile because new values are being computed.
+        True to grey the tile while new values are being computed.
     part : tuple of (top, left, rows, columns) or None
-        The part of the image shown in the enlarged tile; None for the entire image.
+        The part of the image that is visible if the tile is enlarged; None for the entire image.
     """
 
     values: NDArray[np.float32]
@@ -57,7 +57,7 @@ class Tile:
         quantity: str = "",
         stale: bool = False,
     ) -> "Tile":
-        """Return a tile of d values, drawn as an image of the given shape, or as bars if the shape is None."""
+        """Return a tile that shows d values as an image of the given shape, or as bars if the shape is None."""
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
 
@@ -72,15 +72,15 @@ class Tile:
         return self
 
     def place_of(self, index: int) -> str:
-        """Return a text with the row and column of a pixel, or with the index of a feature."""
+        """Format the row and column of a pixel, or the index of a feature, as text."""
         return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
 
     def value_at(self, index: int) -> str:
-        """Return a text with the value of a pixel or feature."""
+        """Format the value of a pixel or feature as text."""
         return self.scale.label(float(self.values.flat[index]), 4)
 
     def equals(self, other: "Tile") -> bool:
-        """True if another tile looks the same."""
+        """Return True if the tile `other` looks the same as this tile."""
         if other is self:
             return True
         ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale, t.part) for t in (self, other))
@@ -97,7 +97,7 @@ def row_tile(
     Parameters
     ----------
     quantity : str
-        Name of the values if they are not weights.
+        Name of the displayed quantity if the values are not weights.
 
     Examples
     --------
@@ -116,29 +116,29 @@ def short_size(size: float) -> str:
     ('12.3', '0.25', '5e-3')
     """
     if 0 < size < 0.0095:
-        return f"{size:.0e}".replace("e-0", "e-")  # A hyphen is shorter than a minus sign and saves space in captions.
+        return f"{size:.0e}".replace("e-0", "e-")  # A hyphen is narrower than a minus sign, which saves space.
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
 
 
 def short_signed(value: float) -> str:
-    """Return a number as a short text with its sign."""
+    """Format a number with its sign and a magnitude of at most four characters."""
     return f"{'−' if value < 0 else '+'}{short_size(abs(value))}"
 
 
 @dataclass(frozen=True, eq=False)
 class Mosaic(Tile):
-    """A picture of all rows of a layer's W as small images, or of the matrix W if the features are not pixels.
+    """A tile that shows every row of a layer's W as a small image, or W as a matrix if the features are not pixels.
 
-    The field of a pixel is its row of W, drawn as a small image at the position of the pixel.
+    The small image for a pixel is called its field. It is located at the pixel's position in the original image.
 
     Attributes
     ----------
     values : ndarray of shape (d, rows, columns) or (d, d), float32
         The fields, or the matrix W; read-only.
     marker : int or None
-        The pixel or feature whose field is selected.
+        Index of the pixel or feature whose field is selected; None if no field is selected.
     key : hashable
-        Key for the cache of images; equal for mosaics with the same values.
+        Key of the drawn image in the cache; equal for mosaics with the same values.
     """
 
     key: Hashable = None
@@ -158,7 +158,7 @@ class Mosaic(Tile):
 
 @dataclass(frozen=True)
 class TileRow:
-    """A row of tiles: the weights of one pixel in each layer.
+    """A row of tiles, which show the weights of one pixel in each layer.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class TileRow:
     removable : bool
         True for a pinned pixel, whose row has a × button. False for the pixel under the mouse.
     tiles : tuple of Tile or None
-        One tile per column; None leaves an empty position.
+        One tile per column; None leaves the position empty.
     is_mosaics : bool
         True if the tiles are mosaics, which is possible only in the first row.
     """
@@ -179,26 +179,26 @@ class TileRow:
     tiles: tuple[Tile | None, ...]
     is_mosaics: bool = False
 
-    def keeping(self, old: "TileRow") -> "TileRow":
-        """Return this row with each tile replaced by the tile of the earlier row `old` if both look the same.
+    def reusing(self, old: "TileRow") -> "TileRow":
+        """Return this row, but reuse each tile of the previous row `old` that looks the same as the new tile.
 
-        Both rows must have the same number of tiles.
+        A reused tile keeps its cached image. Both rows must have the same number of tiles.
         """
         pairs = zip(old.tiles, self.tiles, strict=True)
         return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))
 
 
 def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:
-    """Return an image with one bar per value, in the order of the values, from a zero line in the middle.
+    """Return an image with one bar per value. The bars extend up or down from a zero line in the middle.
 
     Parameters
     ----------
     values : ndarray of shape (d,), float32
-        The values. If several values share a column of the image, the largest in magnitude is drawn.
+        The values from left to right. If several values share a pixel column, the largest in magnitude is drawn.
     scale : ColorScale
-        Scale with the colour of each bar. A bar has full height if its magnitude equals the larger limit of the scale.
+        Scale that defines the colour of each bar. A bar has full height if its magnitude is that of the larger limit.
     size : tuple of (width, height)
-        Size in device pixels.
+        Size of the image in device pixels.
     """
     width, height = size
     count = values.size
@@ -220,16 +220,17 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 
 
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
-    """Shrink or stretch an axis to at most `count` values.
+    """Shrink or stretch an axis of an array to at most `count` values.
 
-    An axis with more values is divided into intervals, each represented by its value of largest magnitude. On an axis
-    with fewer values, each value is repeated the same number of times.
+    A longer axis is divided into intervals, each represented by its value of largest magnitude. On a shorter axis,
+    every value is repeated the same number of times.
     """
     size = values.shape[axis]
     if size <= count:
         return np.repeat(values, count // size, axis)
     step = -(-size // count)
-    # Move the sign bit to the end. Read as integers, the bits of float32 numbers are then ordered by magnitude.
+    # Move the sign bit of each float32 number to the end. If its bits are then read as an integer, the number of larger
+    # magnitude has the larger integer.
     bits = values.view(np.uint32)
     ordered = (bits << 1) | (bits >> 31)
 
@@ -245,12 +246,12 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
 
 
 def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
-    """Return the image of a mosaic. If several weights share a pixel of the screen, the largest in magnitude is drawn.
+    """Return the image of a mosaic. If several weights share a device pixel, the largest in magnitude is drawn.
 
     Parameters
     ----------
     size : tuple of (width, height)
-        Size in device pixels; each weight is drawn as a square of an integer number of device pixels.
+        Size of the image in device pixels. If there is enough space, the sides of each weight are integers.
     """
     values, (width, height) = mosaic.values, size
     if values.ndim == 2:
@@ -259,7 +260,7 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     rows, columns = values.shape[1:]
     down, across = height // rows, width // columns
     gap = 1 if min(down, across) >= 3 else 0
-    # Each weight is drawn as a square with this side length in device pixels.
+    # Side length in device pixels of the square that is available for each weight; may be less than 1.
     side = min((down - gap) / rows, (across - gap) / columns)
     fields = strongest(strongest(values, max(int(side * rows), 1), 1), max(int(side * columns), 1), 2)
     high, wide = fields.shape[1:]
@@ -274,10 +275,10 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
 EDGE, HEAD, LINE, GAP, NARROW_GAP = 4, 20, 18, 8, 3
 LABEL, NAME_LABEL, REMOVE = 62, 150, 18
 NARROW = 420
-"""If the widget is narrower than this number of pixels, the gaps shrink to leave more space for the tiles."""
+"""Width of the widget in pixels below which the gaps between tiles shrink to leave more space for the tiles."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
-"""The largest height of an enlarged tile in pixels, if the available height is unlimited."""
+"""The largest height of an enlarged tile in pixels if the available height is not limited."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 IN_ONE_LINE = 5
 """The largest number of tiles in one line. A row with more tiles is drawn in two lines."""
@@ -285,12 +286,12 @@ IN_ONE_LINE = 5
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """The positions of images of equal size, and of the values in each image.
+    """The positions of several images of the same size, and of the values inside each image.
 
     Parameters
     ----------
     width, ratio : float
-        Available width, and device pixels per logical pixel.
+        Available width in logical pixels, and number of device pixels per logical pixel.
     shape : tuple of (rows, columns) or (d,)
         Shape of the values of one image; values of shape ``(d,)`` are drawn as bars.
     """
@@ -306,20 +307,23 @@ class ImageLayout:
 
     @property
     def scale(self) -> float:
-        """Return the side of one pixel of an image."""
+        """Return the side of one image pixel in logical pixels."""
         raise NotImplementedError
 
     @property
     def size(self) -> tuple[float, float]:
-        """Return the width and height of an image."""
+        """Return the width and height of each image."""
         raise NotImplementedError
 
     def grid(self, box: QRectF) -> PixelGrid:
-        """Return the positions of the pixels of an image in this box."""
+        """Return the positions of the pixels of an image that is drawn in the rectangle `box`."""
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)
 
     def index(self, box: QRectF, point: QPointF, *, of_field: bool = False) -> int | None:
-        """Return the index of the pixel, feature or field at a point, or None if the point is outside the image."""
+        """Return the index of the pixel or feature at a point, or None if the point is outside the rectangle `box`.
+
+        If `of_field` is True, the rectangle contains a mosaic, and the index of one of its fields is returned.
+        """
         if not box.contains(point):
             return None
         if not self.bars:
@@ -328,9 +332,10 @@ class ImageLayout:
         return min(int(share * self.shape[0]), self.shape[0] - 1)
 
     def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
-        """Return the rectangle of a pixel or feature in an image, or of a field in a mosaic.
+        """Return the rectangle of a pixel or feature in an image, or of a field (`of_field`) in a mosaic.
 
-        The rectangle of a feature is as high as the image. If features are not pixels, the fields are the rows of W.
+        If the features are not pixels, the rectangle of a feature is as high as the image, and the rectangle of a field
+        is the feature's row in the drawn matrix W.
         """
         if not self.bars:
             return self.grid(box).rect(index)
@@ -340,7 +345,7 @@ class ImageLayout:
         return QRectF(box.x() + index * wide / d, box.y(), wide / d, high)
 
     def crosshair(self, box: QRectF, index: int) -> list[QLineF]:
-        """Return lines that cross at a pixel of an image without covering the pixel, or a line along a bar."""
+        """Return the lines of a cross-hair that does not cover its central pixel, or a vertical line through a bar."""
         spot = self.spot(box, index)
         if not self.bars:
             return crosshair(box, spot)
@@ -350,24 +355,24 @@ class ImageLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class TileLayout(ImageLayout):
-    """The positions of `rows` × `columns` tiles. Above each row is a line with the label of the row and captions.
+    """The positions of `rows` × `columns` tiles. The row's label and the captions of its tiles are above each row.
 
     A row of more than `IN_ONE_LINE` images is drawn in two lines, with a heading above each image.
 
     Parameters
     ----------
     height_room : float
-        Height in which all rows should be visible; 0 for no limit. Tiles shrink to fit into this height, but not below
-        the height `LEGIBLE`, or `SMALLEST` if there are mosaics. Space for two rows (one row if rows need two lines) is
-        always reserved below mosaics, so that adding a pin does not change the sizes.
+        Available height in pixels for all rows; 0 for no limit. Tiles shrink to fit into this height, but are at least
+        `LEGIBLE` pixels high, or `SMALLEST` pixels if there are mosaics. Below mosaics, space for two rows is always
+        reserved (for one row if rows need two lines), so that pinning a pixel does not change the size of the tiles.
     rows, columns : int
-        Number of visible rows and columns.
+        Numbers of visible rows and columns.
     only : tuple of (row, column) or None
-        The only visible tile, which fills the widget; None if all tiles are visible.
+        Position of the only visible tile, which fills the widget; None if all tiles are visible.
     part : tuple of (top, left, rows, columns) or None
-        The part of the image that the only visible tile shows; None for the entire image.
+        The part of its image that the only visible tile shows; None for the entire image.
     has_mosaics : bool
-        True if the first row contains mosaics, which have no label.
+        True if the first row contains mosaics. Such a row has no label.
     """
 
     rows: int
@@ -389,16 +394,16 @@ class TileLayout(ImageLayout):
 
     @property
     def gap(self) -> float:
-        """Return the horizontal gap between two tiles."""
+        """Return the horizontal gap between neighbouring tiles."""
         return GAP if self._across <= IN_ONE_LINE and self.width >= NARROW else NARROW_GAP
 
     @property
     def _head(self) -> int:
-        """Return the height of the heading above each tile, or 0 if all rows share headings at the top."""
+        """Return the height of the heading above each tile, or 0 if each column has a single heading at the top."""
         return HEAD if self.lines > 1 else 0
 
     def _around(self, rows: int) -> float:
-        """Return the total height of headings, labels and gaps for this number of rows."""
+        """Return the total height of headings, labels and gaps for a given number of rows."""
         between = rows * (LINE + GAP + self.lines * self._head) - GAP - LINE * self._is_mosaics(self._first[0])
         return 2 * EDGE + HEAD - self._head + between
 
@@ -410,8 +415,8 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                # The mosaics and the row of the selected pixel must be visible. If rows need only one line, a pinned
-                # row must also be visible.
+                # Reserve space for the mosaics and the row of the selected pixel and, if rows need only one line, for
+                # the row of a pinned pixel.
                 rows = 4 - self.lines
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
@@ -438,7 +443,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def mosaic_height(self) -> float:
-        """Return the height of a mosaic, which shows images, or the matrix W if the features are not pixels."""
+        """Return the height of a mosaic. It differs from the height of a tile if the mosaic shows W as a matrix."""
         return snapped(min(self.size[0], MATRIX), self.ratio) if self.bars and self.only is None else self.size[1]
 
     @property
@@ -458,11 +463,11 @@ class TileLayout(ImageLayout):
         return self.only or (0, 0)
 
     def shown_rows(self) -> range:
-        """Return the numbers of the visible rows."""
+        """Return the indices of the visible rows."""
         return range(self._first[0], self._first[0] + self.rows)
 
     def shown_columns(self) -> range:
-        """Return the numbers of the visible columns."""
+        """Return the indices of the visible columns."""
         return range(self._first[1], self._first[1] + self.columns)
 
     def tile(self, row: int, column: int) -> QRectF:
@@ -471,7 +476,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def boxes(self) -> dict[tuple[int, int], QRectF]:
-        """Return the box of each visible tile by row and column, aligned to device pixels."""
+        """Return the rectangle of each visible tile, aligned to device pixels, by (row, column)."""
         boxes, top = {}, float(EDGE + HEAD - self._head)
         for row in self.shown_rows():
             high = self.mosaic_height if self._is_mosaics(row) else self.size[1]
@@ -487,7 +492,7 @@ class TileLayout(ImageLayout):
         return self.has_mosaics and row == 0
 
     def captions(self, row: int, column: int) -> QRectF:
-        """Return the box of the caption above a tile, to the right of the row's label or of the tile's heading."""
+        """Return the rectangle of the caption above a tile, to the right of the row's label or the tile's heading."""
         return self._captions[(row, column) if self.only is None else self.only]
 
     @cached_property
@@ -502,7 +507,7 @@ class TileLayout(ImageLayout):
         return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
     def heading(self, column: int, row: int) -> QRectF:
-        """Return the box of a column heading, which is above each tile if a row of tiles needs two lines."""
+        """Return the rectangle of a column heading. If rows need two lines, the heading is above the given tile."""
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
@@ -511,25 +516,26 @@ class TileLayout(ImageLayout):
         return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 
     def label(self, row: int) -> QRectF:
-        """Return the box of a row's label above its first tile. For mosaics, the box is empty."""
+        """Return the rectangle of a row's label above its first tile. For a row of mosaics, it is empty."""
         box = self.tile(row, self.shown_columns()[0])
         if self._is_mosaics(row):
             return QRectF(box.x(), box.y(), 0.0, 0.0)
         width = float(NAME_LABEL if self.bars else LABEL)
-        # Names of features may be long. A label therefore extends to the end of a tile if no caption fits there.
+        # Feature names may be long. A label therefore extends to the right edge of a tile if the remaining space is too
+        # narrow for a caption.
         free = -(width + REMOVE + self.gap) % (self.size[0] + self.gap)
         width += free if self.bars and free < LABEL else 0.0
         return QRectF(box.x(), box.y() - self._head - LINE, width, LINE - 2)
 
     def remove(self, row: int) -> QRectF:
-        """Return the box of a row's × button, next to its label."""
+        """Return the rectangle of a row's × button, next to the row's label."""
         box = self.label(row)
         return QRectF(box.right(), box.y() - 1, REMOVE if box.width() else 0.0, REMOVE if box.width() else 0.0)
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
-        """Return the row and column of the tile at a point, or None if the point is not in a tile."""
+        """Return the row and column of the tile at a point, or None if the point is outside all tiles."""
         return next((place for place, box in self.boxes.items() if box.contains(point)), None)
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)
-"""Return a `TileLayout` from a cache, so that the positions for the same arguments are computed only once."""
+"""Return a cached `TileLayout`, so that positions are computed only once for the same arguments."""

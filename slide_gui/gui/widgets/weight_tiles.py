@@ -53,7 +53,10 @@ from slide_gui.text import told_apart
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
-    """Draw a ring at each marked pixel, or a short line in the given colour under each marked bar."""
+    """Draw a ring around each marked pixel, or a short coloured line at the bottom of each marked bar.
+
+    `marked` contains the colour of the line and the rectangle of the pixel or bar.
+    """
     if layout.bars:
         for color, spot in marked:
             painter.setPen(QPen(color, 3.0))
@@ -65,7 +68,7 @@ def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: li
 
 
 def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot: QRectF) -> None:
-    """Draw a ring around the selected field of a mosaic, or a frame around the row of a matrix."""
+    """Draw a ring around the selected small image of a mosaic, or a frame around the selected row of a matrix."""
     if layout.bars:
         frame(painter, spot, theme.accent)
     else:
@@ -75,9 +78,9 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
 def _paint_label(
     painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...], short: dict[str, str]
 ) -> None:
-    """Paint the dot and title of a row. `fonts` are the fonts of unpinned and of pinned rows.
+    """Paint the coloured dot and the title of a row. `fonts` contains the fonts for unpinned and for pinned rows.
 
-    `short` maps titles to the short titles that replace them if they are too wide.
+    `short` maps each full title to a shorter title, which is painted if the full title is too wide.
     """
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -106,29 +109,33 @@ class WeightTiles(PaintedWidget):
     """A table of weight images with a cross-hair at the same pixel of every image.
 
     A click or Enter enlarges a tile; a second click, Escape or a button shows all tiles again. Arrow keys move between
-    tiles, and with Shift between the pixels of a tile. Ctrl+Enter clicks the selected pixel; Delete removes the row.
+    tiles, or between the pixels of a tile while Shift is held. Ctrl+Enter acts like a click on the selected pixel while
+    Ctrl is held. Delete removes the row of the selected tile.
 
     Attributes
     ----------
     hint : str
-        Text about a further action on tiles, added to their tooltips; may be empty.
+        Additional hint for the tooltips of tiles, such as "Ctrl+click to pin"; may be empty.
     name_feature : callable or None
-        Returns the name of a pixel or feature. If it is None, positions in the tile are shown instead of names.
+        Function that returns the name of the pixel or feature with a given index. If it is None, the position in the
+        tile is shown instead.
     rows : tuple of TileRow
-        The rows that are shown.
+        The displayed rows.
     enlarged : tuple of (row, column) or None
-        The enlarged tile; None if all tiles are shown.
+        Position of the enlarged tile; None if all tiles are shown.
 
     Signals
     -------
     pixel_hovered(object)
-        The mouse moved to the pixel (row, column, index), or away from all pixels (None).
+        The mouse moved to a pixel or away from all pixels. The argument is (row of the tile, column of the tile, index
+        of the pixel) or None.
     pixel_clicked(object)
-        The pixel (row, column, index) was clicked while Ctrl was held, or was selected with Ctrl+Enter.
+        The user clicked a pixel while holding Ctrl, or selected a pixel and pressed Ctrl+Enter. The argument is (row of
+        the tile, column of the tile, index of the pixel).
     row_removed(int)
-        The user removed the row with this index, by its × button or with the Delete key.
+        The user removed the row with this index, with its × button or the Delete key.
     arranged()
-        The positions or sizes of the tiles changed.
+        The positions or sizes of the tiles have changed.
     reached(object)
         The user selected a tile with the keyboard; the argument is its rectangle (QRectF).
     """
@@ -149,7 +156,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # For each `Tile.identity`, this dictionary stores the drawn image with its size and theme.
+        # The size and theme for which a tile was drawn, and the drawn image, by `Tile.identity`.
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self.name_feature: Callable[[int], str] | None = None
@@ -169,18 +176,18 @@ class WeightTiles(PaintedWidget):
     def set_content(
         self, columns: tuple[str, ...], rows: tuple[TileRow, ...], shape: tuple[int, ...] | None = None
     ) -> None:
-        """Show rows of tiles. Only changed rows are painted again; tiles that look the same keep their images.
+        """Show rows of tiles. Only rows that changed are painted again; tiles that look the same keep their images.
 
         Parameters
         ----------
         shape : tuple of int, optional
-            Shape of the values of a tile; by default, the shape of the first tile. If no tile exists yet, this shape
+            Shape of the values of each tile; by default, that of the first tile. If there are no tiles yet, the shape
             determines the size of the empty positions.
         """
         before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
         if same:
-            rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
+            rows = tuple(row.reusing(old) for row, old in zip(rows, old_rows, strict=True))
         self._columns, self.rows = columns, rows
         shape = shape or next((t.shape for r in rows for t in r.tiles if t is not None), self._shape)
         shown = {t.identity for r in rows for t in r.tiles if t is not None}
@@ -240,7 +247,10 @@ class WeightTiles(PaintedWidget):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the layout for a width (by default that of the widget) and a height (by default from `set_height`)."""
+        """Return the layout for a width and an available height.
+
+        By default, these are the width of the widget and the height given to `set_height`.
+        """
         tile = self.rows[self.enlarged[0]].tiles[self.enlarged[1]] if self.enlarged else None
         return tile_layout(
             self.width() if width is None else width,
@@ -276,7 +286,7 @@ class WeightTiles(PaintedWidget):
                 focus_ring(painter, self)
                 return
             fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
-            # Also paint tiles just below the exposed area, because their labels and captions can be inside this area.
+            # Also paint the tiles just below the area to repaint, because their labels and captions may be inside it.
             area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)
             visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
             painter.setFont(fonts[0])
@@ -302,7 +312,7 @@ class WeightTiles(PaintedWidget):
     def _paint_tiles(
         self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]
     ) -> None:
-        """Paint the visible tiles with captions, marks and cross-hair. `visible` maps (row, column) to boxes."""
+        """Paint the visible tiles with captions, marks and cross-hair. `visible` maps (row, column) to rectangles."""
         boxes, metrics = list(visible.values()), painter.fontMetrics()
         tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in visible.items()]
         for _, tile, box in tiles:
@@ -343,7 +353,7 @@ class WeightTiles(PaintedWidget):
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
-        size = 0, 0  # Only mosaics and bars are drawn for a given size; Qt enlarges other images.
+        size = 0, 0  # Only mosaics and bars are drawn for a particular size. Qt scales other images.
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
         drawn_for, image = self._images.get(tile.identity, (None, None))
@@ -357,7 +367,7 @@ class WeightTiles(PaintedWidget):
             self._images[tile.identity] = (size, theme), image
         return image
 
-    # These methods respond to the mouse and to keys.
+    # Mouse and keyboard
 
     def _hover(self, spot: tuple[int, int, int] | None) -> None:
         if spot != self._hovered:
@@ -418,7 +428,7 @@ class WeightTiles(PaintedWidget):
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
-        """Return the text of the tooltip at a point. If it is empty, Qt shows no tooltip."""
+        """Return the tooltip for a point, or an empty string for no tooltip."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
             return f"Remove {self.rows[remove].title} (Delete)"
@@ -469,7 +479,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return (row, column, index) of the selected pixel in the current tile, or else of the marked pixel."""
+        """Return the selected pixel of the current tile, or otherwise its marked pixel, as (row, column, index)."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -518,7 +528,7 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a heading that fits into the width.
+    """Return the longest form of a column heading that fits into the width, or else the shortest form.
 
     The forms are the full heading, the part before " · ", and the last word of that part.
     """
@@ -528,11 +538,11 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
 
 
 class TileScroll(VerticalScroll):
-    """A scroll area that gives the tiles the available height, so that they are as large as possible.
+    """A scroll area in which tiles are as large as the available height permits.
 
-    The scroll bar is shown only if the tiles do not fit in the area without a scroll bar. A scroll bar can make the
-    tiles so small that it is no longer needed. Qt would then remove and add an automatic scroll bar recursively until
-    the stack overflows.
+    The scroll bar is shown only if the tiles do not fit into the area without a scroll bar. Qt's automatic scroll bar
+    is not used, because it can make the tiles so small that it is no longer needed. Qt would then remove and add it
+    recursively until the stack overflows.
     """
 
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:
@@ -549,7 +559,7 @@ class TileScroll(VerticalScroll):
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus without scrolling. Qt would scroll to the middle of the tiles when they lose the focus."""
+        """Move the focus without scrolling. By default, Qt scrolls to the middle of the tiles when they lose focus."""
         bar, before = self.verticalScrollBar(), self.verticalScrollBar().value()
         moved = super().focusNextPrevChild(forward)
         bar.setValue(before)

@@ -257,7 +257,7 @@ def test_that_missing_values_are_crossed_out_and_described(view, bars):
         pointer.set_missing((2, 4))
         assert pointer.grab().toImage() != before
         pointer.set_cursor(2)
-        assert "missing in the file; filled by the program" in pointer.accessibleDescription()
+        assert "missing in the file; filled in by the program" in pointer.accessibleDescription()
         pointer.set_cursor(3)
         assert "filled" not in pointer.accessibleDescription()
 
