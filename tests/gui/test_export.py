@@ -163,7 +163,7 @@ def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_se
     bundle = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
     button(window.notice, "Show in folder").click()
     assert shown == [str(bundle)]
-    assert "No program opened" in window.notice.accessibleName()
+    assert "No program could open" in window.notice.accessibleName()
     assert [first, bundle] == [tmp_path / "mine" / "weights", tmp_path / "mine" / "weights 2"]
     assert all(forms("weights") | {"weights.slide-session"} <= {p.name for p in e.iterdir()} for e in (first, bundle))
     assert (tmp_path / "mine" / "weights.pdf").read_text() == "another"

@@ -51,18 +51,18 @@ class ExportOption:
     name : str
         Base name of the exported files.
     title : str
-        Title for use in a sentence, such as “the weight figure” in “Export the weight figure”.
+        Title for use within a sentence, such as “the weight figure” in “Export the weight figure”.
     export : callable
-        Draws the figure or table. It runs in the job queue, so it must hold all data that it needs and must not
-        use the window.
+        Function that computes the figure or table for export. It runs in the job queue, so it must contain all data
+        that it needs, and must not access the window.
     style : Style
-        Style of the figure before the user changes it in the dialog.
+        Initial style of the figure, which the user can change in the dialog.
     kinds : tuple of str
         Formats that the dialog offers: `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
     about : str
-        Sentence about the figure or table that the dialog shows, or "".
+        Sentence that the dialog shows about the figure or table, or "".
     of_weights : bool
-        True if colour limits, colour map and biases can be chosen.
+        True if the user can choose the colour limits, the colour map, and whether biases are shown.
     """
 
     name: str
@@ -74,11 +74,11 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms without a desktop.
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms that have no desktop.
 
 
 def shows_folders() -> bool:
-    """Return True if the program can open a folder in the file manager of a desktop."""
+    """Return True if the program can open a folder in the desktop's file manager."""
     if QGuiApplication.platformName() in _WITHOUT_DESKTOP:
         return False
     return not sys.platform.startswith("linux") or shutil.which("xdg-open") is not None
@@ -90,13 +90,13 @@ class ExportController(QObject):
     Parameters
     ----------
     inputs : callable
-        Called when an export is requested. Returns a function that is called in the job queue and lists the files that
-        exports must not replace.
+        Function that is called when the user has confirmed an export. It returns another function, which the job calls
+        to list the files that the export must not replace.
 
     Signals
     -------
     message(object)
-        A `UserMessage` about the outcome.
+        A `UserMessage` about the outcome of the export.
     """
 
     message = Signal(object)
@@ -116,12 +116,12 @@ class ExportController(QObject):
         Parameters
         ----------
         options : sequence of ExportOption
-            The options that are available now.
+            The figures and tables that can be exported at present.
         why_nothing : str
-            Sentence that is shown if there are no options.
+            Explanation for the user if `options` is empty.
         session : callable
-            Returns the text to embed in exported pictures, which `slide_gui.experiments.files.session.picture_text`
-            makes from the session.
+            Function that returns the session as text to embed in exported pictures (see
+            `slide_gui.experiments.files.session.picture_text`).
         """
         if not options:
             self.message.emit(UserMessage("Nothing to export yet", why_nothing))
@@ -133,10 +133,10 @@ class ExportController(QObject):
         self._dialog.ask(options)
 
     def show_in_folder(self, path: Path) -> None:
-        """Show a file's folder, or a folder's contents, in the system's file manager."""
+        """Show a folder, or the folder of a file, in the desktop's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.message.emit(UserMessage("The folder could not be shown", f"No program opened {folder}"))
+            self.message.emit(UserMessage("The folder could not be shown", f"No program could open {folder}."))
 
     def copy_table(self, text: str, why_nothing: str) -> None:
         """Copy a table of numbers to the clipboard. If `text` is empty, report `why_nothing` instead."""
@@ -184,28 +184,29 @@ class ExportController(QObject):
 
 _SAME = "Exporting the same figure again creates an identical file."
 _TEXT = f"Text in the figure is stored as text, not as outlines. {_SAME}"
-# Each format has a title in the list, and a note that is shown below the choices.
+# The title of each format in the list of formats, and a note about the format.
 _FORMATS = {
-    "pdf": ("PDF, for print", _TEXT),
-    "svg": ("SVG, to edit", _TEXT),
-    "png": ("PNG, 300 dots per inch", _SAME),
-    "csv": ("CSV, the numbers", "Numbers are written with full precision."),
-    "gif": ("GIF, 256 colours", "Most programs can show this format. Each frame has at most 256 colours."),
-    "tex": ("LaTeX, the table", "The table is a LaTeX float with notes in its caption."),
-    "md": ("Markdown, the table", "The notes are written below the table."),
+    "pdf": ("PDF (for printing)", _TEXT),
+    "svg": ("SVG (for editing)", _TEXT),
+    "png": ("PNG (300 dots per inch)", _SAME),
+    "csv": ("CSV (numbers only)", "Numbers are written with full precision."),
+    "gif": ("GIF (256 colours)", "Most programs can display this format. Each frame has at most 256 colours."),
+    "tex": ("LaTeX (table)", "The table is a LaTeX float with notes in its caption."),
+    "md": ("Markdown (table)", "Notes are written below the table."),
     "bundle": (
-        "Folder with the script",
-        "Figure, numbers, command line and script are written to the folder you choose if it is empty, or else to a "
-        "new folder in it. Open this folder in the program to restore data, parameters and view.",
+        "Bundle (figure and script)",
+        "The figure, its numbers, the command line and a script are written to the chosen folder if it is empty, or "
+        "else to a new folder inside it. Open this folder in the program to restore the data, parameters and view.",
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-# Maximum size of the dialog in pixels and as a fraction of the window's size, and width of the column of choices.
+# Maximum size of the dialog in pixels and as a fraction of the window's size, and width of the column of settings.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
 _ENTRY_MARGINS = 24
-# Dots per inch below which a preview is drawn at twice its size and then reduced, so that its text is legible.
+# Resolution in dots per inch below which a preview is drawn at twice its size and then scaled down, so that its text
+# remains legible.
 _FINE = 100
-_REST_MILLISECONDS = 120  # Delay between the last change of the options and the drawing of the preview.
+_REST_MILLISECONDS = 120  # Delay between the last change of a setting and the drawing of the preview.
 
 
 class ExportDialog(QDialog):
@@ -216,7 +217,7 @@ class ExportDialog(QDialog):
     options : tuple of ExportOption
         The figures and tables from which the user can choose. Empty while the dialog is closed.
     path : Path
-        Path of the chosen file, or of the folder for a bundle.
+        Path of the file to write or, for a bundle of figure and script, of the folder to write.
     """
 
     def __init__(self, queue: JobQueue, settings: QSettings, parent: QWidget | None = None) -> None:
@@ -266,13 +267,13 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        # Long entries of a combo box must not make the labels of the form narrower.
+        # An `ElidedBox` shortens long entries. They would otherwise take the space of the form's labels.
         box = ElidedBox(self, name, least=8)
         self._form.addRow(name, box)
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:
-        """Open the dialog for the given options. There must be at least one option."""
+        """Open the dialog to export one of `options`, of which there must be at least one."""
         self.options = tuple(options)
         titles = [option.title for option in self.options]
         _fill(self.figure_box, {str(number): f"{text[:1].upper()}{text[1:]}" for number, text in enumerate(titles)})
@@ -299,7 +300,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_figure(self) -> None:
-        """Show the formats and the style of the selected figure."""
+        """Show the formats, the initial style and the preview of the selected figure."""
         if not self.options:  # Do nothing if the dialog was closed while one of its combo boxes was open.
             return
         option = self._option()
@@ -308,7 +309,7 @@ class ExportDialog(QDialog):
         kind = self._settings.value("export/format", "pdf")
         _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
         entries = self.format_box.view()
-        # The open list must show the full text of its entries, even if the closed combo box is narrower.
+        # The opened list must show its entries in full, even if the combo box itself is narrower.
         entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)
         _choose(self._levels, option.style.levels)
         _choose(self._colors, option.style.colors)
@@ -337,7 +338,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return a function that draws the selected figure, or returns the figure drawn for the preview."""
+        """Return a function that computes the selected figure, or returns the one already computed for the preview."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 
@@ -365,7 +366,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            # After this report, the job cannot be cancelled, because drawing cannot be interrupted.
+            # This call is the last opportunity to cancel the job, because drawing cannot be interrupted.
             progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
@@ -389,7 +390,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _end(self) -> None:
-        """Stop the preview and release the figure."""
+        """Cancel the drawing of the preview, and release the figure."""
         self._rest.stop()
         self._queue.cancel(channel="preview")
         self.options, self._export = (), None
@@ -398,13 +399,13 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_path(self) -> None:
-        if not self.options:  # Do nothing if the dialog was closed while the user pressed its button.
+        if not self.options:  # Do nothing if the dialog was closed while the user was pressing its button.
             return
         kind, option = self.kind(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))
         folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
         path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
-        if path is None or not self.options:  # The user cancelled, or this dialog was closed in the meantime.
+        if path is None or not self.options:  # The user cancelled, or the export dialog was closed in the meantime.
             return
         self._settings.setValue("folder/export", str(path.parent))
         if len(option.kinds) > 1:
@@ -414,7 +415,7 @@ class ExportDialog(QDialog):
         self.accept()
 
     def _ask_for_folder(self, folder: Path) -> Path | None:
-        """Ask for a folder. If the chosen folder is new or empty, return it, else return a new folder inside it."""
+        """Ask for a folder. Return it if it is new or empty; otherwise return the path of a new folder inside it."""
         title = f"Folder in which to create “{self._option().name}”"
         name = QFileDialog.getExistingDirectory(self, title, str(folder))
         if not name:
@@ -424,17 +425,17 @@ class ExportDialog(QDialog):
         return unused(chosen / self._option().name) if is_used else chosen
 
     def _ask_for_file(self, folder: Path, kind: str) -> Path | None:
-        """Ask for a file, and return the path of a new file or of a file that the user agreed to overwrite."""
+        """Ask for a path. Return the path of a new file, or of an existing file that the user agreed to overwrite."""
         suggestion = unused(folder / f"{self._option().name}.{kind}")
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        # The file dialog has not asked about replacing this file, because the user typed its name without the suffix.
+        # The user typed the name without the suffix, so the file dialog did not ask whether to overwrite this file.
         return unused(Path(f"{name}.{kind}"))
 
 
 def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:
-    """Replace the entries of a combo box by the texts of `choices`, and select an entry without emitting a signal."""
+    """Replace the entries of a combo box with `choices` (key → text), and select `chosen` without emitting a signal."""
     with QSignalBlocker(box):
         box.clear()
         for key, title in choices.items():
@@ -443,5 +444,5 @@ def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> Non
 
 
 def _choose(box: QComboBox, key: object) -> None:
-    """Select the entry with this key, or the first entry if no entry has this key."""
+    """Select the entry with this key, or the first entry if there is no entry with this key."""
     box.setCurrentIndex(max(box.findData(key), 0))

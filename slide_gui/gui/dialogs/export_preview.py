@@ -1,4 +1,4 @@
-"""The preview of an export, at a legible size, with scrolling."""
+"""A scrollable preview of an export at a legible size."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPixmap, QResizeEvent
@@ -13,12 +13,14 @@ _MM_PER_INCH = 25.4
 
 
 class FigurePreview(QScrollArea):
-    """The picture of a figure. The picture fills the available width, or is wider to keep its text legible.
+    """A scroll area with the picture of a figure.
+
+    The picture fills the available width, or is wider if its text would otherwise be illegible.
 
     Signals
     -------
     resized()
-        The size changed. The figure may have to be drawn again with the resolution that `dots` returns.
+        The size of the scroll area changed. The figure may have to be drawn again at the resolution given by `dots`.
     """
 
     resized = Signal()
@@ -31,13 +33,13 @@ class FigurePreview(QScrollArea):
         self.setAccessibleName("Scrollable preview")
 
     def dots(self, style: Style) -> float:
-        """Return the dots per inch at which to draw a figure of this style for the screen."""
+        """Return the resolution, in dots per inch, at which to draw a figure of this style for the screen."""
         room = self.maximumViewportSize().width() - self.verticalScrollBar().sizeHint().width() - 2
         legible = _LEGIBLE / style.scale
         return max(min(room * _MM_PER_INCH / style.width_mm, 2 * legible), legible)
 
     def show_picture(self, pixels: QPixmap, ratio: float, width_mm: float) -> None:
-        """Show a drawn figure that is `width_mm` wide in print and has `ratio` pixels per logical pixel."""
+        """Show a drawn figure, with its size in print as the tooltip. `ratio` is the screen's device pixel ratio."""
         pixels.setDevicePixelRatio(ratio)
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(pixels.deviceIndependentSize().toSize())
@@ -46,7 +48,7 @@ class FigurePreview(QScrollArea):
         self.picture.setAccessibleDescription(size)
 
     def show_text(self, text: str) -> None:
-        """Show a text instead of a picture."""
+        """Show a message instead of the picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
         self.picture.resize(self.viewport().size())  # Qt does not resize the picture while the dialog is hidden.

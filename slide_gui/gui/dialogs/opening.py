@@ -1,4 +1,4 @@
-"""Dialogs that open files, folders and downloads, and the bar that shows how files were read."""
+"""Dialogs for opening files and folders and for downloading data, and the bar that shows how the files were read."""
 
 import math
 from dataclasses import replace
@@ -43,7 +43,7 @@ _FILTER = (
 
 
 class Opening(QObject):
-    """The dialogs for opening data in one window.
+    """A window's dialogs for opening and downloading data, and for choosing the file of a session.
 
     Signals
     -------
@@ -59,47 +59,47 @@ class Opening(QObject):
         self._wanted = ""
 
     def ask_for_files(self) -> None:
-        """Ask for files and open them as one data set."""
+        """Ask for files to open together as one data set."""
         names, _ = QFileDialog.getOpenFileNames(self._window, "Open data", self._folder(), _FILTER)
         if names:
             self._settings.setValue("folder/open", str(Path(names[0]).parent))
             self.files_chosen.emit([Path(name) for name in names])
 
     def ask_for_folder(self) -> None:
-        """Ask for a folder and open it."""
-        title = "Open a folder: images by class, or an exported bundle"
+        """Ask for a folder to open."""
+        title = "Open a folder with images sorted by class, or an exported bundle"
         name = QFileDialog.getExistingDirectory(self._window, title, self._folder())
         if name:
             self.files_chosen.emit([Path(name)])
 
     def ask_where_to_save(self) -> Path | None:
-        """Ask for the path of a new session file, and return it; return None if the user cancels."""
+        """Ask for the path of a new session file. Return the path, or None if the user cancels."""
         place, kinds = unused(Path(self._folder()) / f"session{SUFFIX}"), f"Sessions (*{SUFFIX})"
         name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
         return Path(name) if name else None
 
     def ask_where_data_are(self) -> Path | None:
-        """Ask for the folder to which the data of a session were moved."""
-        name = QFileDialog.getExistingDirectory(self._window, "Folder of the data", self._folder())
+        """Ask for the folder to which the data files of a session were moved. Return None if the user cancels."""
+        name = QFileDialog.getExistingDirectory(self._window, "Folder with the data files", self._folder())
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders to search for the data of a session: the folder opened last and the download folders."""
+        """Return the folders in which to search for a session's data: the last opened and the download folders."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
 
     @Slot(object)
     def ask_to_download(self, key: str) -> None:
-        """Show the source, folder and licence of a download, and start it if the user agrees."""
+        """Show the source, target folder and licence of a data set, and download it if the user agrees."""
         from slide_gui.data.catalogue import data_folders
         from slide_gui.data.entries import entry
 
         wanted = entry(key)
         self._box.setText(f"Download the files of {wanted.title}?")
         self._box.setInformativeText(
-            f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its "
-            f"hash.\nLicence: {wanted.licence}"
+            f"Source: {wanted.mirrors[0]}\nFolder: {data_folders()[0] / key}\nLicence: {wanted.licence}\n"
+            "The program verifies each file by its hash."
         )
         self._wanted = key
         self._box.open()
@@ -122,14 +122,14 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-# Maximum number of letters in shown names of classes and columns, and maximum number of columns in the menu.
+# Maximum number of characters in displayed names of classes and columns, and maximum number of columns in the menu.
 _LONGEST, _MOST_IN_MENU = 12, 100
-_LOWEST_WINDOW = 700  # Minimum height in pixels of a window that shows the preview of the first rows.
+_LOWEST_WINDOW = 700  # Minimum height in pixels of a window in which the first rows are previewed.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
 class _WrappedLabel(PlainLabel):
-    """A label that always shows its full wrapped text. A QLabel cuts off its text if its layout is too small."""
+    """A label that wraps its text and always shows all of it. A QLabel cuts its text off if space is short."""
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent, wordWrap=True)
@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # With a minimum height, `heightForWidth` would return at least this height.
+        self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
         # `heightForWidth` returns −1 for an empty text.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
@@ -145,8 +145,8 @@ class _WrappedLabel(PlainLabel):
 class ReadingPreview(QFrame):
     """A bar that shows how the open files were read, with controls to change it.
 
-    The bar is shown above the page and does not block the page, because the data are open already. It appears
-    automatically if a guess may be wrong.
+    The bar is shown above the page. It does not block the page, because the data are already open. It appears
+    automatically if a guessed setting may be wrong.
     """
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
@@ -160,7 +160,7 @@ class ReadingPreview(QFrame):
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
         tip = "Replace the values by three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
-        self.labels_button = add_button(self, top, "Use these labels", "Open the images again with their labels")
+        self.labels_button = add_button(self, top, "Use these labels", "Reopen the images with these labels")
         self.left_out = add_button(self, top, "", "Omit columns that are not features or classes, such as row numbers")
         self._columns = QMenu(self)
         self._columns.triggered.connect(self._count_left_out)
@@ -182,12 +182,12 @@ class ReadingPreview(QFrame):
         self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
-        self.groups = self._box(row, "Groups in", "A split never separates rows with the same value in this column")
+        self.groups = self._box(row, "Groups in", "A split keeps rows with the same value in this column together")
         self.shape = self._box(row, "Shape", "Rows × columns of each image; “not images” if features are not pixels")
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
         self.transposed = self._check(row, "By columns", tip)
-        tip = "Scale each feature to 0–1 by its smallest and largest values in the training rows"
+        tip = "Scale each feature so that its values in the training rows range from 0 to 1"
         self.scaled = self._check(row, "Scaled to 0–1", tip)
         row.addStretch(2)
         self.shape.activated.connect(self._show_images)
@@ -219,7 +219,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def show_reading(self) -> None:
-        """Show how the open files were read, or hide the bar if it is already shown."""
+        """Show the bar for the open files, or hide it if it is already shown."""
         dataset = self._workspace.dataset
         if self.isVisible():
             self.hide()
@@ -280,7 +280,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_images(self) -> None:
-        """Show the first rows with the current settings, as images or as a table."""
+        """Show the first rows, as images or as a table, as they are read with the current settings."""
         dataset = self._workspace.dataset
         self.fit()
         for cell in chain(*self._cells):
@@ -299,7 +299,7 @@ class ReadingPreview(QFrame):
             self._show_table(dataset)
 
     def fit(self) -> None:
-        """Show the preview of the first rows only if the window is high enough, so that the page keeps enough space."""
+        """Preview the first rows only if the window is high enough, so that the page below has enough space."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
@@ -318,11 +318,11 @@ class ReadingPreview(QFrame):
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
         low, size = np.array([0.0, 1.0])[:, None] if dataset.scaling is None else dataset.scaling[:, :shown]
-        # The preview shows the values of the file, before they were scaled to 0–1.
+        # Show the values as they are in the file, before they were scaled to 0–1.
         rows = low + size * dataset.train[:_SHOWN_ROWS, :shown]
         if dataset.missing is not None:
             rows[dataset.missing[: len(rows), :shown]] = np.nan
-        # Values are rounded to the digits that float32 can store.
+        # Round the values to the number of digits that float32 can store.
         digits = 6 - np.ceil(np.log10(np.maximum(np.broadcast_to(size, shown), 1e-30))).astype(int)
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]), names[feature])
@@ -346,8 +346,8 @@ class ReadingPreview(QFrame):
     def reading(self) -> ParseOptions:
         """Return the settings that the controls show.
 
-        Settings that were guessed and not changed by the user remain unset, so they are guessed again when the files
-        are read.
+        Settings that the program guessed and the user has not changed remain unset. They are guessed again when the
+        files are read.
         """
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
@@ -368,7 +368,8 @@ class ReadingPreview(QFrame):
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         g = self.groups.currentIndex()
         group = before.group if g == _group_index(before, opened) else names[g - 1] if g else None
-        # The column names are unknown until the file is read again, so columns are identified by number.
+        # If the header setting has changed, the column names are unknown until the file is read again. Columns are
+        # therefore identified by number.
         if header != before.header:
             label = label if label in (None, NO_COLUMN) else f"#{k + 1}"
             group = group and f"#{g}"
@@ -385,7 +386,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the indices of left-out columns: those checked in the menu, and those that the menu does not list."""
+        """Return the indices of omitted columns: those checked in the menu, and those that the menu does not list."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 
@@ -397,8 +398,8 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_columns(self) -> None:
-        # `QPushButton.setMenu` would open the menu as soon as the mouse button is pressed. In a long menu, the release
-        # of the mouse button would then select a column.
+        # `QPushButton.setMenu` is not used, because it opens the menu as soon as the mouse button is pressed. In a long
+        # menu, releasing the mouse button would then select a column.
         self._columns.popup(self.left_out.mapToGlobal(self.left_out.rect().bottomLeft()))
 
     @Slot()
@@ -418,7 +419,7 @@ def _label_index(opened: ParseReport) -> int:
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Reorder the pixels of each image of the given shape from row by row to column by column."""
+    """Reorder the pixels of each image, which has the given shape, from row-major to column-major order."""
     return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
 
 
@@ -437,5 +438,5 @@ def _shortened(text: str) -> str:
 
 
 def _group_index(reading: ParseOptions, opened: ParseReport) -> int:
-    """Return 1 + the index of the column that groups the rows, or 0 if there is no such column."""
+    """Return 1 plus the index of the column that assigns rows to groups, or 0 if there is no such column."""
     return 0 if reading.group is None else 1 + requested_column(reading.group, opened.columns, "")

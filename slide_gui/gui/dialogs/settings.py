@@ -16,8 +16,8 @@ from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
 _RESET = (
-    "These settings return to their defaults: theme, size, panel, folders, export options, where runs are computed, "
-    "time limit of “Try on my data”, recent files, and how they are read. Data, runs and sessions are not deleted."
+    "Theme, display size, panel, folders, export options, place of computation, and time limit of “Try on my data” "
+    "return to their defaults. Recent files and how they are read are forgotten. Data, runs and sessions remain."
 )
 
 
@@ -27,18 +27,18 @@ class SettingsDialog(QDialog):
     Parameters
     ----------
     settings : QSettings
-        Settings of the program.
+        Storage of the program's settings.
     cluster : ClusterController
-        Holds the choice of where runs are computed, which the dialog shows.
+        Controller with the choice of where runs are computed.
 
     Signals
     -------
     theme_chosen(str), scale_chosen(float)
         The user chose a theme or a display size.
     place_requested()
-        The user requested the dialog for choosing where runs are computed.
+        The user wants to change where runs are computed.
     reset_requested()
-        The user confirmed that all settings return to their defaults.
+        The user confirmed that all settings are to be reset to their defaults.
     """
 
     theme_chosen = Signal(str)
@@ -66,7 +66,7 @@ class SettingsDialog(QDialog):
         self._add("Time limit of “Try on my data”", self.budget)
         column.addStretch(1)
         row = nested(column, QHBoxLayout())
-        self.reset = add_button(self, row, "Reset all settings…", "Set every setting to its default")
+        self.reset = add_button(self, row, "Reset all settings…", "Restore the default of every setting")
         row.addStretch(1)
         self.close_button = add_button(self, row, "Close", kind="primary", clicked=self.accept)
         self.close_button.setDefault(True)
@@ -93,7 +93,7 @@ class SettingsDialog(QDialog):
         return box
 
     def _add(self, name: str, control: QWidget) -> None:
-        """Add a row with a name and a control."""
+        """Add a row with a name and a control to the form."""
         caption, row = PlainLabel(name, self), self._grid.rowCount()
         control.setAccessibleName(name)
         caption.setBuddy(control)
@@ -101,7 +101,7 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(control, row, 1, 1, 2)
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
-        """Add a row with a name, a text and a button. Return the label that shows the text, and the button."""
+        """Add a row with a name, a label for a value, and a button. Return the label and the button."""
         row = self._grid.rowCount()
         self._grid.addWidget(PlainLabel(name, self), row, 0)
         text = placed(self._grid, ElidedLabel("", self), row, 1)
@@ -119,7 +119,7 @@ class SettingsDialog(QDialog):
         return box
 
     def ask(self) -> None:
-        """Open the dialog with the stored settings."""
+        """Open the dialog, which then shows the stored settings."""
         self._show_place()
         self.show_settings()
         self.open()

@@ -34,7 +34,7 @@ class ClusterDialog(QDialog):
     Parameters
     ----------
     controller : ClusterController
-        Connects to the workers.
+        Controller that stores the choice and connects to the workers.
     """
 
     def __init__(self, controller: ClusterController, parent: QWidget) -> None:
@@ -71,7 +71,7 @@ class ClusterDialog(QDialog):
         self.resize(760, 280)
 
     def ask(self) -> None:
-        """Open the dialog with the current choice."""
+        """Open the dialog, which then shows the current choice."""
         choice = self._controller.state.choice
         self.workers.setValue(choice.workers or min(cores(), MOST_WORKERS))
         self.scheduler.setText(choice.scheduler)
@@ -82,12 +82,12 @@ class ClusterDialog(QDialog):
         self.connect_button.setFocus()
 
     def choice(self) -> ClusterChoice:
-        """Return the choice that the dialog shows.
+        """Return the choice that the user has made in the dialog.
 
         Raises
         ------
         ValueError
-            If the address is invalid.
+            If the address of the scheduler is missing or invalid.
         """
         workers = self.workers.value() if self.local.isChecked() else 0
         scheduler = self.scheduler.text().strip() if self.far.isChecked() else ""

@@ -1,1 +1,1 @@
-"""The window of the guide, and the card that shows one step of the tour."""
+"""The guide window, and the card that shows one step of the tour."""

@@ -1,4 +1,4 @@
-"""The window of the guide, which shows the pages in resources/help and searches them."""
+"""The guide window, in which the user reads and searches the pages in resources/help."""
 
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
@@ -53,11 +53,11 @@ class Guide(QDialog):
         self.tabs.setAccessibleName("Pages of the guide")
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
-        # The pictures that the pages show are in the folder `searchPaths`.
+        # Pictures on the pages are loaded from the folder in `searchPaths`.
         self.text = placed(layout, QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))]))
         self.text.setAccessibleName("Text of the guide")
         self.text.document().setDocumentMargin(12)
-        # All text wraps, but Qt rounds up the width of tables, so an unnecessary horizontal scroll bar would appear.
+        # All text wraps, so no horizontal scroll bar is needed. Qt would show one, because it rounds up table widths.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         top.addStretch(1)
@@ -78,7 +78,7 @@ class Guide(QDialog):
 
     @Slot()
     def _recolour(self) -> None:
-        """Show the links in the colours of a new theme."""
+        """Display the page again, because its links have the colours of the previous theme."""
         place = self.text.verticalScrollBar().value()
         self._show(self.tabs.currentIndex())
         self.text.verticalScrollBar().setValue(place)
@@ -96,7 +96,7 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Add space around paragraphs and headings, and wrap long lines of code, which Qt does not do by default."""
+        """Add space above paragraphs and headings, and wrap long lines of code. Qt does neither by default."""
         block = self.text.document().begin().next()
         while block.isValid():
             layout = block.blockFormat()

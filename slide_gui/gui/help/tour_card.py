@@ -1,4 +1,4 @@
-"""The card that shows one step of the tour, its texts from resources/help/tour.md, and the outline of a control."""
+"""The card that shows one step of the tour, its texts from resources/help/tour.md, and an outline around a control."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,16 @@ from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
 _RING = 3  # Distance in pixels between a control and the outer edge of its outline.
-_STATE = 96  # Width in pixels of the label `state` if all texts are in one row.
-_ANY = 16_777_215  # Qt's constant QWIDGETSIZE_MAX, the maximum size of a widget, which PySide6 lacks.
+_STATE = 96  # Width in pixels of the label `state` if all labels are in one row.
+_ANY = 16_777_215  # Maximum size of a widget: Qt's constant QWIDGETSIZE_MAX, which PySide6 does not define.
 
 
 @dataclass(frozen=True)
 class CardText:
-    """The texts of a card: a question as the title, an action and its result. Action and result are in Markdown."""
+    """The texts of a card: a question as the title, an action for the user, and its result.
+
+    Action and result are in Markdown.
+    """
 
     title: str
     action: str
@@ -41,15 +44,18 @@ def card_texts() -> tuple[CardText, ...]:
 
 
 class TourCard(QFrame):
-    """A card with a question, an action and its result. The card is part of the layout and covers no other widget.
+    """A card with a question, an action for the user, and its result.
+
+    The card is part of the window's layout and does not cover other widgets.
 
     Attributes
     ----------
     action, result : PlainLabel
         Labels that describe what the user should do, with links to commands, and what the user then sees.
     state : PlainLabel
-        Label with the number of the card, which also shows that the user has completed the card.
+        Label with the number of the card, such as "2 of 9", and with a tick mark after the user has done the action.
     back, next, leave : QPushButton
+        Buttons that show the previous or the next card, or end the tour.
     """
 
     def __init__(self, width: int, parent: QWidget) -> None:
@@ -66,7 +72,7 @@ class TourCard(QFrame):
             column.addWidget(each)
         for each in (self.action, self.result):
             column.addWidget(each, 1)
-            # Markdown is safe here, because all texts come from this program.
+            # Markdown may refer to files and web pages. It is safe here, because all texts come from this program.
             each.setTextFormat(Qt.TextFormat.MarkdownText)
         row = nested(column, QHBoxLayout(), spacing=4)
         self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
@@ -76,9 +82,9 @@ class TourCard(QFrame):
         self.hide()
 
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
-        """Show the texts of a card with the state of the tour above them, and announce all texts to screen readers.
+        """Show the texts of a card below the state of the tour, and announce them to screen readers.
 
-        `words` are the labels of the buttons `leave` and `next`. The card keeps its height when the state changes.
+        `words` contains the labels of the buttons `leave` and `next`.
         """
         self._title.setFont(figure_font(self, strong=True))
         self._title.setText(shown.title)
@@ -95,10 +101,10 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange the texts and buttons in one row if `wide` is True, otherwise in a column of the initial width."""
+        """Arrange texts and buttons in one row if `wide` is True, otherwise in a column of the width set initially."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
-        # The label `state` has a fixed width, so that the other texts do not move when its text changes.
+        # The label `state` has a fixed width, so that the other labels do not move when its text changes.
         self.state.setFixedWidth(_STATE if wide else self._width - 24)
         self._column.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
         self._column.setContentsMargins(12, 12 if wide else 0, 12, 12)

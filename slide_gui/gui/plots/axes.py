@@ -1,10 +1,11 @@
-"""The base class of plots: pyqtgraph's view and axes in the window's style, with zoom, reset and callouts.
+"""The base class of plots, which show pyqtgraph's items and axes in the style of the program's window.
 
-pyqtgraph draws, pans, zooms and keeps the range within its limits. The widget handles mouse and key events itself, and
-paints the scene from a cache. If pyqtgraph's scene received the events, it would search its items after each move of
-the mouse, which takes 0.2 ms. It would also print exceptions of handlers instead of raising them.
+pyqtgraph draws the items and axes, and keeps zooming and panning within the full range of the data. The plot itself
+handles mouse and key events, and paints pyqtgraph's scene from a cached picture. If the scene received the events, it
+would search its items after each move of the mouse, which takes 0.2 ms. It would also print the exceptions of event
+handlers instead of raising them.
 
-Importing this module imports pyqtgraph, which is slow. Pages therefore import their plots when they are built.
+Importing pyqtgraph is slow. Therefore, each page imports its plots only when the page is created.
 """
 
 import math
@@ -43,25 +44,25 @@ from slide_gui.gui.widgets.painted import (
 )
 from slide_gui.text import count, fixed, number, significant
 
-_MOST_TICKS = 12  # An axis has at most this number of ticks, because more would be hard to read.
+_MOST_TICKS = 12  # Maximum number of ticks on an axis; more would be hard to read.
 _LEAST_SIZE = QSizeF(40.0, 40.0)
-_TICK_GAPS = (48.0, 44.0)  # Ticks of the horizontal and the vertical axis are at least these numbers of pixels apart.
+_TICK_GAPS = (48.0, 44.0)  # Minimum distances in pixels between the ticks of the horizontal and of the vertical axis.
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 TICK = 4
 STEP = 1.25
-"""The zoom factor of one step of the mouse wheel, and of one press of + or −."""
+"""The zoom factor of one step of the mouse wheel, and of one press of the key + or −."""
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
 DEEPEST = 1e-3
 """The user can zoom in until this fraction of the full range fills the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""A function that returns the values and labels of about n ticks, given the two ends of an axis and n."""
+"""A function that returns the values and labels of about n ticks, given the lower and upper end of an axis and n."""
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
-    """Return round values that enclose the limits and are 1, 2 or 5 times a power of ten apart.
+    """Return evenly spaced round values that enclose `low` and `high`. Their spacing is 1, 2 or 5 times a power of ten.
 
     There are at most `most` + 2 values. The first value is at or below `low`, the last at or above `high`.
     """
@@ -105,22 +106,22 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # The axis spans too little of a decade for two such ticks.
+    if len(places) < 2:  # The range of the axis is too short to contain two of these ticks.
         return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
 
 
 def evenly_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return positions close to `wanted`, in the same order, between `low` and `high` and at least `gap` apart.
+    """Return positions close to those in `wanted`, but between `low` and `high` and at least `gap` apart.
 
-    If there is too little space for these gaps, smaller, equal gaps are used.
+    The order of the positions is kept. If there is too little space for them, the gap between them is reduced.
     """
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
     return apart(wanted, [gap] * len(wanted), low, high + gap)
 
 
-# Pens and brushes are cached, because pyqtgraph reuses its picture of a dot only for the same pen and brush objects.
+# Pens and brushes are cached, because pyqtgraph reuses the picture of a dot only for the same pen and brush objects.
 @cache
 def _cached_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
@@ -136,7 +137,7 @@ def _axis(side: str) -> Any:
     axis = pg.AxisItem(side, maxTickLength=TICK)
     axis.enableAutoSIPrefix(False)
     offset = 4 if side == "bottom" else 4 + TICK
-    # The labels of the outermost ticks may extend 24 pixels beyond the ends of the axis.
+    # The labels of the outermost ticks may extend up to 24 pixels beyond the ends of the axis.
     axis.setStyle(autoExpandTextSpace=False, hideOverlappingLabels=24, tickAlpha=255, tickTextOffset=offset)
     axis.setZValue(-10)
     return axis
@@ -145,26 +146,26 @@ def _axis(side: str) -> Any:
 class Plot(HoverWidget):
     """The base class of plots: a view with two axes, which the user can zoom and pan.
 
-    The wheel zooms about the mouse pointer; the keys + and − zoom about the middle. A drag or Alt with an arrow key
-    pans. A double-click, the key 0 or the button at the top shows the full range again.
+    The mouse wheel zooms about the mouse pointer; the keys + and − zoom about the centre of the plot. Dragging, or Alt
+    with an arrow key, pans the plot. A double-click, the key 0 or the button at the top shows the full range again.
 
     Parameters
     ----------
     margins : QMargins
-        Space for labels and titles in pixels.
+        Space in pixels around the area between the axes, for labels and titles.
     titles : tuple of (str, str)
-        Titles below the horizontal axis and above the vertical one.
+        Titles below the horizontal axis and above the vertical axis.
 
     Attributes
     ----------
     is_stale : bool
-        True if the plot is outdated and therefore grey.
+        True if the plot is outdated and is therefore drawn in grey.
     """
 
     def __init__(self, margins: QMargins, titles: tuple[str, str], parent: QWidget | None) -> None:
         super().__init__(parent)
         self._margins, self._titles = margins, titles
-        # These functions return the ticks of the horizontal and the vertical axis.
+        # Functions that compute the ticks of the horizontal and of the vertical axis.
         self._ticks: list[Ticks] = [linear_ticks, linear_ticks]
         self._tick_texts: list[list[tuple[float, str]]] = [[], []]
         self._full_range = self._visible = ((0.0, 1.0), (0.0, 1.0))
@@ -173,13 +174,13 @@ class Plot(HoverWidget):
         self._dragging, self._grabbed = False, False
         self._filled = False
         self._still, self._version = CachedPixmap(), 0
-        # The axes were drawn for this theme, this font and this pixel ratio of the screen.
+        # The screen's device pixel ratio, the theme and the font for which the axes were last drawn.
         self._look: object = None
-        # This is True if the items must be updated before the next repaint.
+        # True if the items must be updated before the next repaint.
         self._is_outdated = True
         self.is_stale = False
         self._curves: dict[Hashable, Any] = {}
-        # The scene of this view holds the items. The view is never visible; `paint_still` renders the scene.
+        # The scene of this view contains the items. The view itself is never visible; `paint_still` renders its scene.
         self._view = pg.GraphicsView(self, background=None)
         self._view.hide()
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -201,18 +202,21 @@ class Plot(HoverWidget):
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
-    # Pages that contain a plot call these methods.
+    # Interface for the pages that contain a plot
 
     def box(self) -> QRectF:
-        """Return the rectangle between the axes in pixels."""
+        """Return the rectangle enclosed by the axes, in pixels."""
         return self._frame
 
     def shown(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the visible range of the horizontal and the vertical axis."""
+        """Return the visible ranges of the horizontal and of the vertical axis."""
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position in pixels of a pair of values. `ViewBox.mapViewToScene` would take 2.6 times as long."""
+        """Return the position in the widget of the data point (x, y).
+
+        `ViewBox.mapViewToScene` is not used, because it takes 2.6 times as long.
+        """
         box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -220,7 +224,7 @@ class Plot(HoverWidget):
         )
 
     def values(self, place: QPointF) -> tuple[float, float]:
-        """Return the values on the horizontal and the vertical axis at a position in pixels."""
+        """Return the values on the horizontal and on the vertical axis at a position in the widget."""
         box, ((left, right), (low, high)) = self._frame, self._visible
         return (
             left + (place.x() - box.left()) / box.width() * (right - left),
@@ -228,19 +232,19 @@ class Plot(HoverWidget):
         )
 
     def is_zoomed(self) -> bool:
-        """Return True if less than the full range is visible."""
+        """Return True if less than the full range of an axis is visible."""
         pairs = zip(self.shown(), self._full_range, strict=True)
         return any(seen[1] - seen[0] < (1.0 - 1e-6) * (full[1] - full[0]) for seen, full in pairs)
 
     @Slot()
     def show_full_range(self) -> None:
-        """Zoom out until the full range is visible."""
+        """Zoom out until the full ranges of both axes are visible."""
         self._box.setRange(xRange=self._full_range[0], yRange=self._full_range[1], padding=0)
 
-    # Subclasses call these methods.
+    # Methods that subclasses call
 
     def _set_full_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        """Set the full range. A zoomed plot keeps its visible range as far as possible."""
+        """Set the full ranges of both axes. A zoomed plot keeps its visible range as far as possible."""
         zoomed = self.is_zoomed()
         self._full_range = (x, y)
         self._box.setLimits(
@@ -252,7 +256,7 @@ class Plot(HoverWidget):
         self._update_visible()
 
     def _set_filled(self, filled: bool) -> None:
-        """Show the axes and items if `filled` is True, and otherwise the placeholder of an empty plot."""
+        """Show the axes and items if `filled` is True, otherwise the placeholder text of an empty plot."""
         self._filled = filled
         self._back.setVisible(filled and self.is_zoomed())
         self._redraw()
@@ -265,7 +269,7 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Show and return the curve with this key. Curves are created at their first use, and never removed."""
+        """Show the curve with this key, and return it. A curve is created when it is first used, and never removed."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
@@ -274,7 +278,7 @@ class Plot(HoverWidget):
         return self._curves[key]
 
     def _pen(self, colour: str | QColor, width: float = 1.0, dash: tuple[float, ...] = ()) -> QPen:
-        """Return a pen with a width in logical pixels, which does not change with the zoom."""
+        """Return a pen with a width in logical pixels. The width does not depend on the zoom."""
         return _cached_pen(QColor(colour).name(QColor.NameFormat.HexArgb), width * self.devicePixelRatioF(), dash)
 
     def _brush(self, colour: str | QColor) -> QBrush:
@@ -287,7 +291,7 @@ class Plot(HoverWidget):
         return dots
 
     def _reveal(self, x: float, y: float) -> None:
-        """Pan by the smallest distance that makes a point visible."""
+        """Pan just far enough to make the data point (x, y) visible."""
         moves = []
         for value, (low, high) in zip((x, y), self.shown(), strict=True):
             margin = 0.06 * (high - low)
@@ -295,13 +299,13 @@ class Plot(HoverWidget):
         if any(moves) and self.is_zoomed():
             self._box.translateBy(x=moves[0], y=moves[1])
 
-    # Subclasses override these methods.
+    # Methods that subclasses override
 
     def _draw(self, theme: Theme) -> None:
-        """Update the items after a change of data or theme."""
+        """Update the items after the data or the theme have changed."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as a cursor, below the items. The cached picture does not contain these marks."""
+        """Draw moving marks, such as a cursor, below the items. They are not part of the cached picture."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the labels in the margins of the plot."""
@@ -310,28 +314,28 @@ class Plot(HoverWidget):
         """Draw moving marks, such as rings around dots, above the items. They are not part of the cached picture."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the anchor point of the callout and its lines of text, or None if there is no callout."""
+        """Return the point to which the callout belongs and its lines of text, or None if there is no callout."""
         return None
 
     def _at(self, place: QPointF) -> Any:
-        """Return the item at a position in pixels, or None if there is no item."""
+        """Return the item at a position in the widget, or None if there is no item."""
 
     def _values_of(self, target: Any) -> tuple[float, float]:
-        """Return the horizontal and vertical values of an item selected with the keyboard."""
+        """Return the data point (x, y) of an item that the user has selected with the keyboard."""
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
-        """Respond to a click at a position. `target` is None if there is no item at this position."""
+        """Respond to a click. `target` is the item at this position, or None if there is no item."""
         if target is not None:
             self._hover(target)
             self._click(target)
 
     def _grab(self, place: QPointF) -> bool:
-        """Return True if a drag from this position moves an item instead of panning."""
+        """Return True if dragging from this position moves an item instead of panning the plot."""
         return False
 
     def _drag(self, place: QPointF) -> None:
-        """Move the grabbed item."""
+        """Move the dragged item to this position."""
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         """Return the shape of the mouse pointer over an item, or over empty space if `target` is None."""
@@ -348,7 +352,7 @@ class Plot(HoverWidget):
             axis.setTickFont(figure_font(self, SECONDARY))
 
     def _redraw(self) -> None:
-        """Request a repaint that first updates the items."""
+        """Request a repaint, before which the items are updated."""
         self._is_outdated = True
         self.update()
 
@@ -360,14 +364,14 @@ class Plot(HoverWidget):
         self._changed()
 
     def _changed(self) -> None:
-        """Request a new cached picture after a change of the visible range or a label."""
+        """Request a repaint with a new cached picture, after the visible range or a label has changed."""
         self._version += 1
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # Pens, colours and fonts depend on the values in `look`.
+        if look != self._look:  # Pens, colours and fonts depend on these values.
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
@@ -400,7 +404,7 @@ class Plot(HoverWidget):
         self._paint_labels(painter, theme_of(self))
 
     def paint_moving(self, painter: QPainter) -> None:
-        """Draw the moving marks and the callout above the cached picture."""
+        """Draw the moving marks and the callout on top of the cached picture."""
         painter.setFont(figure_font(self, SECONDARY))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._paint_marks(painter, theme_of(self))
@@ -424,7 +428,7 @@ class Plot(HoverWidget):
         self._box.setGeometry(box)
         self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
         self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
-        # The ticks extend over the width of the plot and serve as grid lines.
+        # The ticks of the vertical axis extend across the plot and serve as grid lines.
         self._y_axis.setStyle(tickLength=-int(box.width()))
         hint = self._back.sizeHint()
         self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
@@ -433,7 +437,7 @@ class Plot(HoverWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        # A hidden plot does not receive the release of the mouse button. Hiding it therefore ends the drag.
+        # End the drag, because a hidden plot is not notified when the mouse button is released.
         self._pressed, self._dragging = None, False
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
