@@ -1,1 +1,1 @@
-"""Dialogs for opening data, exporting figures, choosing workers, and settings."""
+"""Dialogs for opening data, exporting figures, choosing workers, and changing settings."""

@@ -84,7 +84,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders in which to search for a session's data: the last opened and the download folders."""
+        """Return the folders in which a session's data are searched: the folder opened last, and download folders."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
@@ -161,7 +161,7 @@ class ReadingPreview(QFrame):
         tip = "Replace the values by three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
         self.labels_button = add_button(self, top, "Use these labels", "Reopen the images with these labels")
-        self.left_out = add_button(self, top, "", "Omit columns that are not features or classes, such as row numbers")
+        self.left_out = add_button(self, top, "", "Omit columns that are neither features nor classes, such as IDs")
         self._columns = QMenu(self)
         self._columns.triggered.connect(self._count_left_out)
         self.left_out.clicked.connect(self._show_columns)

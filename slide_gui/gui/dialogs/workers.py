@@ -21,7 +21,7 @@ _HERE = "Runs are computed one after the other; no setup is needed"
 _LOCAL = "Runs are computed by processes on this computer, each with one thread"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
-    "Workers compute sweeps, benchmarks and trials. This program itself computes everything else. A scheduler receives "
+    "Workers compute sweeps, benchmarks and trials. The program itself computes everything else. A scheduler receives "
     "data, parameters and results, so use tls:// or a scheduler that strangers cannot reach."
 )
 

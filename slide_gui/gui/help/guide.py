@@ -78,7 +78,7 @@ class Guide(QDialog):
 
     @Slot()
     def _recolour(self) -> None:
-        """Display the page again, because its links have the colours of the previous theme."""
+        """Display the page again, because its links still have the colours of the previous theme."""
         place = self.text.verticalScrollBar().value()
         self._show(self.tabs.currentIndex())
         self.text.verticalScrollBar().setValue(place)

@@ -302,7 +302,7 @@ class Plot(HoverWidget):
     # Methods that subclasses override
 
     def _draw(self, theme: Theme) -> None:
-        """Update the items after the data or the theme have changed."""
+        """Update the items after the data have changed or another theme has been chosen."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
         """Draw moving marks, such as a cursor, below the items. They are not part of the cached picture."""

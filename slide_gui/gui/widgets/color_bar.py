@@ -36,7 +36,7 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             The colour scale to show, or None to show an empty frame with the note.
         note : str
-            Text to the left of the bar: either the images that share these colour limits, such as "per tile", or the
+            Text to the left of the bar: either the images to which the colour limits apply, such as "per tile", or the
             name of the displayed quantity.
         labels : tuple of str
             Labels of the ticks, for example ``("−limit", "0", "+limit")`` if every tile has its own colour limits.

@@ -37,7 +37,7 @@ class ColorCell(NamedTuple):
 
 
 class _Cells(QStyledItemDelegate):
-    """The delegate that paints the cells, and frames around the outlined cells and the current cell."""
+    """The delegate that paints the cells, with frames around the outlined cells and the current cell."""
 
     def __init__(self, table: "ColorTable") -> None:
         super().__init__(table)
@@ -86,7 +86,7 @@ class ResultTable(QTableWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Emit `cell_clicked` for the current cell if the user presses Enter.
 
-        Qt's signal `activated` is not used, because in some styles it is also emitted after a click.
+        Qt's signal `activated` is not used, because some of Qt's styles also emit it after a click.
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
@@ -100,7 +100,7 @@ class ResultTable(QTableWidget):
 
 
 class ColorTable(ResultTable):
-    """A table of coloured cells that change their size with the size of the table.
+    """A table of coloured cells that grow and shrink with the table.
 
     Attributes
     ----------

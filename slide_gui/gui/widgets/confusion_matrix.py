@@ -1,4 +1,4 @@
-"""A confusion matrix whose cells show counts, coloured by their fraction of the samples of the true class."""
+"""A confusion matrix whose cells show counts and are coloured by the fraction of the true class."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,8 @@ class ConfusionMatrix(ColorTable):
         Parameters
         ----------
         counts : array_like of shape (k, k), integers
-            Element (i, j) is the number of samples of class i predicted as class j. Empty without predictions.
+            Element (i, j) is the number of samples of class i predicted as class j. The array is empty if there are no
+            predictions.
         labels : sequence of str
             Names of the k classes.
         stale : bool

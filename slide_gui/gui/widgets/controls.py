@@ -223,7 +223,7 @@ def literal(text: str) -> str:
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
-    """Add entries with texts and tooltips to a combo box, and store the key of each choice as data of its entry."""
+    """Add choices with their texts and tooltips to a combo box, and store the key of each choice as item data."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, wrapped(choice.tip), Qt.ItemDataRole.ToolTipRole)
@@ -232,8 +232,8 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 def name_box(box: QComboBox, name: str) -> None:
     """Set the accessible name of a combo box that has no visible label. The box must already be in its layout.
 
-    Before version 6.11, Qt reports only the text of a label of the combo box as its name. Therefore, also create a
-    hidden label with the same parent.
+    Before version 6.11, Qt ignores the accessible name of a combo box and uses the text of its label instead.
+    Therefore, also create a hidden label with the same parent.
     """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
@@ -358,7 +358,7 @@ def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area that contains the widget `inner` and scrolls only if it is lower than `least_height` pixels."""
+    """A scroll area with the widget `inner`. It scrolls only if less than `least_height` pixels are available."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)

@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the index of the pixel one `step` from the pixel `index`, or of the central pixel for None."""
+        """Return the index of the pixel one `step` from `index`, or of the central pixel if `index` is None."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -108,7 +108,7 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
 
 
 def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
-    """Return the 256 colours of a scale as integers 0xFFRRGGBB. If given, `zeroth` replaces entry 0."""
+    """Return the 256 colours of a scale as integers 0xFFRRGGBB. If given, `zeroth` replaces the colour of NaN."""
     table = _packed(scale.map)
     if zeroth is not None:
         table = table.copy()
@@ -155,9 +155,9 @@ def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, ze
 
 
 def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width: float = 2.0) -> None:
-    """Draw a thin ring around a pixel, with a halo that separates it from the image.
+    """Mark an image pixel with a thin ring, and with a halo that separates the ring from the image.
 
-    The ring is inside a large pixel, or completely outside a small pixel.
+    The ring is drawn inside a large pixel, or around a small pixel.
     """
     side, centre = around.width(), around.center()
     radius = 0.5 * side - width - 1.0 if side >= LARGE else max(0.71 * side + 0.5 * width, 4.5)
@@ -351,10 +351,10 @@ class HoverWidget(PaintedWidget):
         self._hover(target)
 
     def _report(self, target: Any) -> None:
-        """Report the selected item by a signal. The base class has no such signal."""
+        """Emit a signal for the selected item, if the subclass has such a signal."""
 
     def _click(self, target: Any) -> None:
-        """Report a click on the selected item by a signal. The base class has no such signal."""
+        """Emit a signal for a click on the selected item, if the subclass has such a signal."""
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         target = self._at(event.position())
@@ -469,7 +469,7 @@ class CachedPixmap:
             self._pixmap = QPixmap(round(widget.width() * ratio), round(widget.height() * ratio))
             self._pixmap.setDevicePixelRatio(ratio)
             self._pixmap.fill(Qt.GlobalColor.transparent)
-            # The `with` statement ends the painter even after an exception. Qt would crash if it remained active.
+            # `with` ends the painter even after an exception. Qt would crash if the painter remained active.
             with QPainter(self._pixmap) as inner:
                 inner.setFont(widget.font())
                 paint(inner)

@@ -196,7 +196,8 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     values : ndarray of shape (d,), float32
         The values from left to right. If several values share a pixel column, the largest in magnitude is drawn.
     scale : ColorScale
-        Scale that defines the colour of each bar. A bar has full height if its magnitude is that of the larger limit.
+        Scale that defines the colour of each bar. A bar has full height if its magnitude equals the larger of the
+        magnitudes of the two limits.
     size : tuple of (width, height)
         Size of the image in device pixels.
     """
@@ -229,8 +230,8 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
     if size <= count:
         return np.repeat(values, count // size, axis)
     step = -(-size // count)
-    # Move the sign bit of each float32 number to the end. If its bits are then read as an integer, the number of larger
-    # magnitude has the larger integer.
+    # Move the sign bit of each float32 number to the end. Then the bits, read as integers, have the same order as the
+    # magnitudes of the numbers.
     bits = values.view(np.uint32)
     ordered = (bits << 1) | (bits >> 31)
 
@@ -251,7 +252,7 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     Parameters
     ----------
     size : tuple of (width, height)
-        Size of the image in device pixels. If there is enough space, the sides of each weight are integers.
+        Size of the image in device pixels. If there is enough space, each weight is drawn with integer side lengths.
     """
     values, (width, height) = mosaic.values, size
     if values.ndim == 2:
@@ -355,7 +356,7 @@ class ImageLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class TileLayout(ImageLayout):
-    """The positions of `rows` × `columns` tiles. The row's label and the captions of its tiles are above each row.
+    """The positions of `rows` × `columns` tiles, with a label and captions above each row.
 
     A row of more than `IN_ONE_LINE` images is drawn in two lines, with a heading above each image.
 
@@ -434,7 +435,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def scale(self) -> float:
-        """Return the side of one pixel of an image, an integer number of device pixels."""
+        """Return the side of one image pixel in logical pixels, as computed by `integer_scale`."""
         return self.size[0] / (self.shape[1] if self.part is None else self.part[3])
 
     def grid(self, box: QRectF) -> PixelGrid:

@@ -55,7 +55,7 @@ from slide_gui.text import told_apart
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
     """Draw a ring around each marked pixel, or a short coloured line at the bottom of each marked bar.
 
-    `marked` contains the colour of the line and the rectangle of the pixel or bar.
+    `marked` contains, for each pixel or bar, the colour of the line and the rectangle of the pixel or bar.
     """
     if layout.bars:
         for color, spot in marked:
@@ -156,7 +156,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # The size and theme for which a tile was drawn, and the drawn image, by `Tile.identity`.
+        # Drawn images by `Tile.identity`, each with the size and theme for which it was drawn.
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self.name_feature: Callable[[int], str] | None = None
