@@ -86,7 +86,7 @@ class ResultTable(QTableWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Emit `cell_clicked` for the current cell if the user presses Enter.
 
-        Qt's signal `activated` is not used, because some of Qt's styles also emit it after a click.
+        Qt's signal `activated` is not used, because in some of Qt's styles, a click also emits it.
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
