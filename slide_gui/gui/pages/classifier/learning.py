@@ -1,4 +1,4 @@
-"""A plot of the criterion that is minimised to learn the widths, and bars for each layer's share of the kernel."""
+"""A plot of the criterion while kernel widths are learned, and bars for each layer's share of the kernel exponent."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, write
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
-LABELS = 124  # The labels at the right of the plot have this width in pixels.
+LABELS = 124  # Width in pixels of the labels to the right of the plot.
 FEWEST = 10
 """The horizontal axis spans at least this number of iterations, even if fewer have been computed."""
 DECADES = 30.0
@@ -27,11 +27,11 @@ SIDE = 0.015
 class CriterionPlot(Plot):
     """A plot of the criterion against the iteration, with one curve per starting point of the gradient descent.
 
-    The curve of the best start has the accent colour, and the axis title shows the C of the best iteration. The keys
-    Left and Right move a mark along the iterations of a curve.
+    The curve with the smallest criterion has the accent colour. The title of the horizontal axis shows the value of C
+    at this smallest criterion. The Left and Right keys move a marker along a curve.
     """
 
-    shape = Qt.CursorShape.ArrowCursor  # The pointer is an arrow, because a click has no effect in this plot.
+    shape = Qt.CursorShape.ArrowCursor  # The mouse pointer stays an arrow, because clicks have no effect.
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(QMargins(60, 32, LABELS, 44), ("Iteration", "Criterion"), parent)
@@ -40,7 +40,7 @@ class CriterionPlot(Plot):
         self._starts: dict[int, list[WidthsStep]] = {}
         self._log = False
         self._current: WidthsStep | None = None
-        self._placeholder = "No width has been learned yet."
+        self._placeholder = "No widths have been learned yet."
         self._ends = self._scatter(3, size=9)
         self.setMinimumSize(320, 160)
         self.set_name("Criterion")
@@ -51,9 +51,9 @@ class CriterionPlot(Plot):
     # Contents
 
     def set_history(self, history: Sequence[WidthsStep]) -> None:
-        """Show the iterations of all starts.
+        """Show the iterations of the gradient descents from all starting points.
 
-        If `history` has fewer iterations than the previous history, a new run has started, and the zoom is reset.
+        If `history` is shorter than the previous history, a new run has started, and the zoom is reset.
         """
         if len(history) < len(self.history):
             self.show_full_range()
@@ -65,17 +65,17 @@ class CriterionPlot(Plot):
         self._renew()
 
     def set_name(self, name: str) -> None:
-        """Set the title of the vertical axis, which names the criterion."""
+        """Set the name of the criterion, which is the title of the vertical axis."""
         self._name = name
         self.setAccessibleName(f"{name}, by iteration: plot")
         self._renew()
 
     def best(self) -> WidthsStep | None:
-        """Return the iteration with the smallest criterion so far. Infinite and nan values count as the largest."""
+        """Return the iteration with the smallest criterion so far. Infinite and nan values are ranked last."""
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
-        """Return the position of an iteration in pixels, at the top edge if its criterion is not finite."""
+        """Return the position in pixels of an iteration. It is at the top edge if the criterion is not finite."""
         place, box = self.at(*self._values_of(step)), self.box()
         return QPointF(place.x(), min(max(place.y(), box.top()), box.bottom()))
 
@@ -109,7 +109,7 @@ class CriterionPlot(Plot):
         self._describe()
 
     def _height(self, step: WidthsStep) -> float:
-        """Return the vertical coordinate of the criterion of an iteration, or nan if the axis cannot show the value."""
+        """Return the criterion at an iteration, or its logarithm on a logarithmic axis; nan if it cannot be drawn."""
         if not math.isfinite(step.objective) or (self._log and step.objective <= 0.0):
             return math.nan
         return math.log10(step.objective) if self._log else step.objective
@@ -136,7 +136,7 @@ class CriterionPlot(Plot):
     # These methods draw the labels, and the marks that move with the mouse or the arrow keys.
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Write the smallest criterion of each start next to the plot."""
+        """Write the smallest criterion from each starting point to the right of the plot."""
         box, best = self.box(), self.best()
         ends = [least for steps in self._starts.values() if (least := _least(steps)) is not None]
         heights = evenly_apart([self.position(end).y() for end in ends], 16, box.top(), box.bottom())
@@ -167,7 +167,7 @@ class CriterionPlot(Plot):
     # These methods respond to the mouse and to keys.
 
     def _at(self, place: QPointF) -> WidthsStep | None:
-        """Return the iteration nearest to a position, on the curve that is closest to this position."""
+        """Return the iteration nearest to a position in pixels, on the curve that is vertically closest to it."""
         if not self.box().adjusted(-4, 0, 4, 0).contains(place):
             return None
         x = self.values(place)[0]
@@ -186,35 +186,35 @@ class CriterionPlot(Plot):
 
 
 def _least(steps: Sequence[WidthsStep]) -> WidthsStep | None:
-    """Return the iteration with the smallest criterion. The training uses the widths and C of this iteration."""
+    """Return the iteration with the smallest criterion, or None if there are no iterations."""
     return min(steps, key=lambda s: s.objective if math.isfinite(s.objective) else math.inf, default=None)
 
 
-_MOST = 99  # The placeholder is in this row of the grid, below the rows of all layers.
+_PLACEHOLDER_ROW = 99  # Row of the placeholder in the grid, below the rows of all layers.
 
 
 class ShareBars(QWidget):
-    """A widget with one bar per layer, which shows the layer's share of the kernel in per cent and its width σ."""
+    """A widget that shows each layer's share of the kernel exponent, as a bar and in per cent, and its width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, toolTip="Share of each layer in ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
-        self._texts: list[tuple[str, str, str]] = []  # This list contains the name, share and σ of each layer.
+        super().__init__(parent, toolTip="Share of each layer in the kernel exponent ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
+        self._texts: list[tuple[str, str, str]] = []  # Name, share and σ of each layer.
         self._stale = False
         self.bars: list[QProgressBar] = []
-        self._lines: list[Sequence[QLabel]] = []  # The heading and each layer have three labels.
+        self._lines: list[Sequence[QLabel]] = []  # Three labels for the heading, then three per layer.
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")
-        self._empty = placed(self._grid, label("There are no widths yet.", self, wraps=True), _MOST, 0, 1, 4)
+        self._empty = placed(self._grid, label("There are no widths yet.", self, wraps=True), _PLACEHOLDER_ROW, 0, 1, 4)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._grid.setRowStretch(_MOST, 1)
+        self._grid.setRowStretch(_PLACEHOLDER_ROW, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        self.setAccessibleName("Share of each layer in the kernel: bars")
+        self.setAccessibleName("Bars with the share of each layer in the kernel exponent")
         self.set_shares((), (), ())
         theme_changed().connect(self._show)
 
     def _add_labels(self, role: str) -> None:
-        """Add the three labels (layer, share and σ) of one layer or of the heading."""
+        """Add the labels for the heading or for one layer, which show the name, the share and σ."""
         labels = [label("", self, role) for _ in range(3)]
         for column, part in zip((0, 2, 3), labels, strict=True):
             self._grid.addWidget(part, len(self._lines), column)
@@ -223,17 +223,17 @@ class ShareBars(QWidget):
         self._lines.append(labels)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that is shown while there are no shares."""
+        """Set the text that is shown while there are no bars."""
         self._empty.setText(text)
         self._show()
 
     def set_shares(
         self, names: Sequence[str], shares: Sequence[float], widths: Sequence[float], stale: bool = False
     ) -> None:
-        """Show the name of each layer, its fraction (0 to 1) of the exponent of the kernel, and its width.
+        """Show each layer's name, its share of the kernel exponent (a fraction from 0 to 1), and its kernel width.
 
-        An infinite width means that the layer is unused. If `stale` is True, the bars and texts are pale, because the
-        current parameters differ from the parameters of the result.
+        A layer with an infinite width does not affect the kernel. If `stale` is True, the bars and labels are pale,
+        because the result was computed with parameters other than the current ones.
         """
         while len(self.bars) < len(shares):
             self._add_labels("")
@@ -242,7 +242,8 @@ class ShareBars(QWidget):
         for bar, share in zip(self.bars, shares, strict=False):
             bar.setValue(round(1000 * min(share, 1.0)))
         least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
-        # The smallest width has three significant digits, but at most 4 decimals unless it would be rounded to 0.
+        # All widths have the same number of decimals, at most 4. It is chosen so that the smallest width has three
+        # significant digits. A width that would be rounded to 0 is written with three significant digits instead.
         decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)
         sigmas = [fixed(width, decimals) if round(width, decimals) else significant(width, 3) for width in widths]
         sigmas = ["∞" if math.isinf(width) else text for width, text in zip(widths, sigmas, strict=True)]
@@ -260,7 +261,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            # Each layer has the same colour with and without a bar for the raw input h⁰.
+            # The colour of a layer does not depend on whether there is a bar for the raw input h⁰.
             colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"

@@ -1,4 +1,4 @@
-"""The Classifier page shows the widths during training, then test error, confusion matrix and misclassified rows."""
+"""The Classifier page, which trains an SVM and shows its test error, confusion matrix and misclassified rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,32 +32,32 @@ from slide_gui.progress import Progress, Stage
 from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, place_name, significant, told_apart
 
 _PLACEHOLDERS = (
-    "Press Train to draw the criterion while the widths are learned.",
+    "Press Train to see the criterion while the widths are learned.",
     "The share of each layer in the kernel appears after training.",
     "The confusion matrix appears after the test.",
     "Misclassified images appear after a test on the open data.",
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep the components that explain this variance")
+    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep the components that explain this fraction")
     for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
-_CAPTION = 7  # The longest class name that fits below an image has this number of characters.
-# These are the smallest heights, in pixels, of the page and of a row of the confusion matrix. On a lower page, widgets
-# would overlap, even with up to five classes. In a lower row, the name of the class would be hidden.
+_CAPTION = 7  # Length in characters of the longest class name that fits below an image.
+# Smallest heights in pixels of the page with up to five classes, and of a row of the confusion matrix. On a lower page,
+# widgets would overlap. In a lower row, the name of the class would be hidden.
 _LEAST_HEIGHT, _ROW = 440, 14
 
 
 class ClassifierPage(Page):
-    """The page that trains the multi-width SVM on the layers set in the panel."""
+    """The page that trains an SVM with one kernel width per layer, using the stack parameters set in the panel."""
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
         about = "an RBF support vector machine with one learned width per layer"
         super().__init__("Classifier", about, views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
-        self._cell: tuple[int, int] | None = None  # Only images with this true and this predicted class are shown.
-        # This tuple identifies the images in the gallery: result, matrix cell, True if outdated, and data set.
+        self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
+        # Result, cell of the confusion matrix, staleness and data set for which the gallery was last filled.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -90,12 +90,12 @@ class ClassifierPage(Page):
         self.train_button = add_button(self, row, "Train", _TRAIN, "primary", clicked=self._toggle)
         self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
-        tip = "SLIDE with learned (§5) or median widths, the raw input, or one of this program’s two variants of SLIDE"
+        tip = "SLIDE with learned widths (§5 of the paper) or median widths, the raw input, or a variant of SLIDE"
         self._method = self._choice(row, "Method", tip, methods)
         row.setStretchFactor(self._method, 2)
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
         self._by = self._choice(row, "Criterion", tip, LEARNED_BY.values())
-        tip = "Loss of the SVM (hinge: the ordinary SVM); the widths are always learned with the squared hinge loss"
+        tip = "Loss of the trained SVM (hinge: the ordinary SVM); widths are always learned with the squared hinge loss"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._by.setMinimumContentsLength(6)
         self._loss.setMinimumContentsLength(9)
@@ -108,7 +108,7 @@ class ClassifierPage(Page):
         self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        row.addSpacing(4 * bool(row.count()))  # This space separates the caption from the box before it.
+        row.addSpacing(4 * bool(row.count()))  # This space separates the caption from the previous box.
         caption = placed(row, label(name, self))
         box = placed(row, ElidedBox(self, name, tip, least=7), 1)
         caption.setBuddy(box)
@@ -118,7 +118,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # The error curves use the same settings of the SVM.
+        self._controller.svm = self.svm()  # The Error curves page uses the same SVM settings.
         self.chosen.emit()
         self.refresh()
 
@@ -131,11 +131,11 @@ class ClassifierPage(Page):
             box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
 
     def svm(self) -> SvmParameters:
-        """Return the classifier parameters that are set in the controls."""
+        """Return the SVM parameters that are selected on this page."""
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the selected method, and the fraction of variance to keep or, without a projection, None."""
+        """Return the method and the fraction of the variance to keep (None for a method without a projection)."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -145,7 +145,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_known(self) -> None:
-        """Update the page. If it shows no result, load the stored or shipped result of the current settings."""
+        """Update the page. If it has no result, load the stored or shipped result for the current settings."""
         if self.isVisible():
             self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
             self.refresh()
@@ -200,7 +200,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current training, the cancelled training or the result if the page is visible."""
+        """If the page is visible, show the running training, the latest result or the cancelled training."""
         controller = self._controller
         if not self.isVisible():
             return
@@ -229,7 +229,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # Show the progress of the cancelled training.
+            self._show_training(controller.training.latest, stale)  # Progress made before cancelling.
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -259,7 +259,7 @@ class ClassifierPage(Page):
         spec = self._controller.spec
         at = f"{_place(spec)} (not the parameters in the panel)" if spec is not None and stale else ""
         if seen.history and spec is not None:
-            # If the criterion is "auto", this call returns the criterion that is used.
+            # If the criterion is "auto", this call returns the criterion that is used for this number of classes.
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
@@ -271,7 +271,7 @@ class ClassifierPage(Page):
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
             whole = seen.test.done == seen.test.total
-            text = f"test error so far on {done} of {total} {self._unit()}s, with its 95 % confidence interval"
+            text = f"test error so far on {done} of {total} {self._unit()}s, with 95 % confidence interval"
             text = f"test error on {total} {self._unit()}s · {_PHASES[seen.phase]}" if whole else text
             self.details.setText(" · ".join(filter(None, [text, at])))
             return
@@ -306,7 +306,7 @@ class ClassifierPage(Page):
         if not self._controller.shows_open_data:
             parts[1] = f"{result.dataset} at {at} (another data set is open)"
         if not result.is_current:
-            parts.append(f"results version {result.numerics} (not the version of this program)")
+            parts.append(f"results version {result.numerics} (this program has another version)")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
         if self._controller.library.is_deleted(result.hash):
@@ -332,22 +332,22 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Return a text with the kind of error, the number of rows and, for cross-validation, the folds."""
+        """Describe the kind of error, the number of evaluated rows and, for cross-validation, the folds."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"
             return text if held_out is None else f"{text} · results below are for {held_out}: {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
-        interval = f"on {count(result.n_test)} {unit}s, with its 95 % confidence interval"
+        text = f"{result.spec.evaluate} error on {count(result.n_test)} {unit}s, with 95 % confidence interval"
         split = f"split {result.spec.split}, seed {result.spec.seed}" if result.spec.training == "split" else ""
-        return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", split, str(held_out or "")]))
+        return " · ".join(filter(None, [text, split, str(held_out or "")]))
 
     def _unit(self) -> str:
         """Return the noun for a row of the data, such as "image"."""
         return self._workspace.worded("image")
 
     def _is_stale(self, result: RunResult) -> bool:
-        """True if the result belongs to data other than the open data, or to layers with other parameters."""
+        """True if the result was computed on another data set, or with stack parameters other than the current ones."""
         if not self._controller.shows_open_data:
             return True
         return result.spec.stacked and not self._workspace.has_parameters(result.spec.stack)
@@ -359,7 +359,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show only the misclassified images that a cell of the confusion matrix counts.
+        """Show only the misclassified images that are counted in one cell of the confusion matrix.
 
         If the cell is on the diagonal or already selected, show all misclassified images.
         """
@@ -381,13 +381,13 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        # If the gallery were filled again with the same images, it would scroll to its top.
+        # Filling the gallery again with the same images would scroll it to the top.
         if self._gallery_of == (result, cell, stale, dataset):
             return
         self._gallery_of = result, cell, stale, dataset
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
             after = self._workspace.worded(_PLACEHOLDERS[-1])
-            self.gallery.set_placeholder(after if on_test else "The gallery shows no misclassified validation rows.")
+            self.gallery.set_placeholder(after if on_test else "Only misclassified test rows are shown here.")
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
             return
@@ -416,13 +416,13 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an image with one bar per feature, scaled to the range of the feature in the training set.
+    """Return an image with one bar per feature. Its height is the value relative to the range in the training set.
 
-    If there are more than 64 features, each bar shows the largest scaled value of a few adjacent features.
+    If there are more than 64 features, each bar shows the largest relative value of a few adjacent features.
     """
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))
-    # Every bar is at least one pixel high, so that the bars of the smallest values are visible, too.
+    # Every bar is at least one pixel high, so that even the smallest values are visible.
     height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]
     bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
     return np.repeat(bars, max(1, _BAR_HEIGHT // len(share)), axis=1)
@@ -447,7 +447,7 @@ def _place(spec: RunSpec) -> str:
 
 
 def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:
-    """Return a text with the current step of a run, and with the progress of this step if it is known."""
+    """Describe the current step of a run, and the progress of this step if it is known."""
     solver, depth = seen.training, 0 if spec is None else spec.stack.depth
     if seen.phase == "fit":
         done = 0 if seen.stack is None else len(seen.stack.layers)

@@ -21,14 +21,14 @@ _NONE = QModelIndex()
 
 @dataclass(frozen=True, eq=False)
 class Thumbnail:
-    """The pixels and the texts of one image in the gallery.
+    """One image in the gallery, with its caption and tooltip.
 
     Parameters
     ----------
     index : int
-        Number that the signal `image_clicked` reports, such as the row of the image in the data set.
+        Index that the signal `image_clicked` reports, such as the row of the image in the data set.
     pixels : ndarray of shape (rows, columns), float32
-        Values from 0 to 1.
+        Pixel values from 0 to 1.
     caption : str
         Text below the image, such as "4 → 9".
     note : str
@@ -42,7 +42,7 @@ class Thumbnail:
 
 
 class _ImageModel(QAbstractListModel):
-    """The images of a gallery. Each image is rendered when it becomes visible for the first time."""
+    """The Qt model of a gallery. An image is rendered when it first becomes visible."""
 
     def __init__(self, view: "Thumbnails") -> None:
         super().__init__(view)
@@ -67,7 +67,7 @@ class _ImageModel(QAbstractListModel):
         return None
 
     def _render(self, pixels: NDArray[np.float32], theme: Theme) -> QIcon:
-        """Return the enlarged image in a thin frame."""
+        """Return an icon with the enlarged image in a thin frame."""
         ratio = self._view.devicePixelRatioF()
         icon, drawn = QIcon(), QPixmap(self._view.iconSize() * ratio)
         drawn.fill(QColor(theme.line))
@@ -77,14 +77,16 @@ class _ImageModel(QAbstractListModel):
             painter.setOpacity(STALE if self._view.stale else 1.0)
             painter.drawImage(inner, image_of(pixels, INK, theme))
         drawn.setDevicePixelRatio(ratio)
-        # Without a pixmap for the mode Selected, Qt would tint the image while it is selected.
+        # If the icon had no pixmap for the mode Selected, Qt would tint the image of a selected item.
         for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
             icon.addPixmap(drawn, mode)
         return icon
 
 
 class Thumbnails(QListView):
-    """Images in rows that fill the width; a click or Enter on an image emits `image_clicked`.
+    """A gallery of images in rows that fill the width of the widget.
+
+    A click on an image, or Enter, emits `image_clicked`.
 
     Attributes
     ----------
@@ -142,12 +144,12 @@ class Thumbnails(QListView):
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that the empty gallery shows; it explains what to do next."""
+        """Set the text that is shown while the gallery is empty. It tells the user what to do."""
         self._placeholder = text
         self._describe()
 
     def _describe(self) -> None:
-        self.setAccessibleDescription(counted(len(self.images), "picture") if self.images else self._placeholder)
+        self.setAccessibleDescription(counted(len(self.images), "image") if self.images else self._placeholder)
         self.viewport().update()
 
     @Slot(QModelIndex)
