@@ -1,1 +1,1 @@
-"""The pages of the window; each composes widgets and connects them to the workspace."""
+"""The pages of the window, which combine widgets and connect them to the workspace."""

@@ -1,4 +1,4 @@
-"""The base class of pages, and functions that return tables of numbers as text."""
+"""The base class of all pages, and functions that write tables of numbers as text."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,11 +26,11 @@ def table_text(keys: Sequence[str], names: Iterable[Sequence[str]], heads: Seque
     keys : sequence of str
         Titles of the columns that identify a row, such as ("noise", "depth").
     names : iterable of sequences of str
-        Name of each row: one text for each of the `keys`.
+        Strings that identify each row, one for each of the `keys`.
     heads : sequence of str
         Titles of the columns after the keys.
     cells : iterable of rows
-        Numbers or texts of the cells in each row; None for an empty cell.
+        Values of the other cells in each row: numbers, strings, or None for an empty cell.
     """
     lines = [(*name, *map(_exact, row)) for name, row in zip(names, cells, strict=True)]
     return "\n".join("\t".join(line) for line in [(*keys, *heads), *lines])
@@ -42,7 +42,7 @@ def confusion_text(names: Sequence[str], counts: NDArray[Any]) -> str:
 
 
 def _exact(value: object) -> str:
-    """Return a cell as text. Numbers have full precision; None, nan and infinity become ""."""
+    """Return the value of a cell as text. Numbers have full precision; None, nan and infinity become ""."""
     if isinstance(value, float | np.floating):
         return repr(float(value)) if math.isfinite(value) else ""
     return "" if value is None else str(value)
@@ -50,12 +50,12 @@ def _exact(value: object) -> str:
 
 @dataclass(frozen=True)
 class PageView:
-    """The texts of one view of a page.
+    """The name, tooltip and description of one view of a page.
 
     Attributes
     ----------
     text, tip : str
-        Text and tooltip of the button that selects the view; the command palette also lists the text.
+        Text and tooltip of the button that selects the view. The text is also listed in the command palette.
     about : str
         Description that is shown after the page's title; empty if the page sets the description itself.
     """
@@ -68,7 +68,7 @@ class PageView:
 def late(module: str, name: str) -> Callable[..., Any]:
     """Return a function that imports a class and returns a new object of this class.
 
-    The program starts faster, because the import is delayed until the function is called.
+    The import is delayed until the function is called, so the program starts faster.
     """
     return lambda *arguments: getattr(import_module(module), name)(*arguments)
 
@@ -81,7 +81,7 @@ class Page(QWidget):
     title, subtitle : str
         Name of the page, and the description that the label `subtitle` shows.
     views : sequence of PageView
-        Views with buttons in `tabs`; the first one is shown.
+        Views, each with a button in `tabs`. The first view is shown initially.
     right : int
         Right margin in pixels.
 
@@ -104,7 +104,7 @@ class Page(QWidget):
         self.tabs.idClicked.connect(self.chosen)
         self.heading = placed(self.column, QWidget(self))
         self.head = flush(QHBoxLayout(self.heading), 12)
-        self.head.addStrut(28)  # The heading has the same height with and without tabs.
+        self.head.addStrut(28)  # Headings with and without tabs have the same height.
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         row = nested(self.head, QHBoxLayout(), spacing=2)
@@ -135,7 +135,7 @@ class Page(QWidget):
         return frozenset({"data", "stack"})
 
     def choices(self) -> dict[str, str]:
-        """Return the selected view and the settings of this page, which the session stores."""
+        """Return the selected view and the settings of this page, to be stored in the session."""
         view = self.tabs.checkedId()
         return {} if view < 0 else {"view": str(view)}
 
@@ -147,10 +147,10 @@ class Page(QWidget):
             button.click()
 
     def show_item(self, item: Any) -> None:
-        """Show an object that another page passed, such as an image or a run, if the page accepts such objects."""
+        """Show an object passed by another page, such as an image or a run, if this page can show such objects."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        """Return the possible exports, starting with the one that users most likely want."""
+        """Return the possible exports, starting with the one that users are most likely to want."""
         return ()
 
     def why_nothing_to_export(self) -> str:

@@ -1,4 +1,4 @@
-"""The rows and cells of the two tables on the Benchmark page, made from stored results and from running jobs."""
+"""Build the rows and cells of the two tables on the Benchmark page from stored results and running jobs."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def error_rows(
     choice : EvaluationChoice
         Data sets, methods and protocol that the user selected.
     running, paused : bool
-        True if the evaluation is running, and True if it is paused.
+        True if the evaluation is running or paused, respectively.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table))
     infos = {info.key: info for info in state.data}
@@ -99,7 +99,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Return the current step of the first running split, and the sum of the finished fractions of running splits."""
+    """Describe the current step of the first running split, and return the summed progress of all running splits."""
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -131,7 +131,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         lines.append(f"No result: {note}")
     elif rate.n_splits > 1:
         over = f"95 % confidence interval over {rate.covers}"
-        lines.append(f"{rate}; mean of {rate.n_splits} splits with n = {count(rate.n)} test rows each; {over}")
+        lines.append(f"{rate}; mean over {rate.n_splits} splits with n = {count(rate.n)} test rows each; {over}")
     else:
         lines.append(f"{rate}; one split, n = {count(rate.n)} test rows")
     if cell.chosen:
@@ -148,14 +148,14 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:
-        lines.append("Click or press Enter to open the runs of this cell on the Runs page")
+        lines.append("Click or press Enter to show this cell’s runs on the Runs page")
     return "\n".join(lines)
 
 
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
     """Return one `TimeRow` for each data set of the table.
 
-    The row of a data set without measured times has only the times in the paper.
+    If no times have been measured on a data set, its row contains only the times from the paper.
     """
     known = {row.data.key: row for row in rows}
     all_rows = []
@@ -166,14 +166,14 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of the table of running times. A cell shows the measured time and then the time in the paper."""
+    """Return the rows of the table of running times. A cell shows the measured time, followed by the paper's time."""
     slide = [_time_cell(_seconds(r.slide), _seconds(r.paper_slide)) for r in rows]
     sda = [_time_cell(_seconds(r.sda), _seconds(r.paper_sda), _short(r.sda_chosen), r.sda_chosen) for r in rows]
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
     return (
         EvaluationRow("", "SLIDE", tuple(slide), strong=True),
-        EvaluationRow("", "SdA as selected", tuple(sda), "computed on a GPU in the paper"),
-        EvaluationRow("", "Speed-up", tuple(speedup), "over SdA as selected"),
+        EvaluationRow("", "SdA as selected", tuple(sda), "the paper used a GPU"),
+        EvaluationRow("", "Speed-up", tuple(speedup), "of SLIDE over selected SdA"),
     )
 
 
@@ -195,7 +195,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Return the layer sizes and the noise level of the selected SdA as a text that fits into a cell."""
+    """Return the layer sizes and the noise level of the selected SdA, shortened so that they fit into a cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

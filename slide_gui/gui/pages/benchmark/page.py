@@ -1,4 +1,4 @@
-"""The Benchmark page computes and shows the paper’s two tables: error rates and running times."""
+"""The Benchmark page, which computes and shows the paper’s two tables: error rates and running times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +22,11 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
-_MOST_SPLITS = 50  # This is the largest number of splits of a data set in the paper.
+_MOST_SPLITS = 50  # Largest number of splits per data set in the paper.
 
 
 class _CheckMenu(QPushButton):
-    """A button with a menu of check boxes, which stays open while the user ticks boxes."""
+    """A button with a menu of check boxes. The menu stays open while the user ticks boxes."""
 
     ticked = Signal()
     """The user ticked or cleared a box."""
@@ -62,8 +62,8 @@ class _CheckMenu(QPushButton):
 
 
 _NOTES = (
-    "Brackets give 95 % confidence intervals over test rows and splits (or over test rows if there is one split). "
-    "Marks show p < 0.05 after Holm’s correction: t-test over rows and splits (McNemar’s test if there is one split)."
+    "Brackets contain 95 % confidence intervals over test rows and splits (only over rows if there is one split). "
+    "Marks show p < 0.05 after Holm’s correction, by a t-test over rows and splits (McNemar’s test for one split)."
 )
 _QUICK = "quick protocol: 600 training rows; errors are not comparable with the paper"
 
@@ -89,7 +89,7 @@ class EvaluationPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         controller = self._controller
-        tip = "Compute the missing runs of the selected data sets and methods; each finished run is stored at once"
+        tip = "Compute the missing runs for the selected data sets and methods; each run is stored when it is finished"
         self._buttons = placed(row, StartPause(("Start", "Cancel"), tip, "benchmark", self))
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
@@ -100,7 +100,7 @@ class EvaluationPage(Page):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
             "Quick: uses 600 training rows, 2\u202f000 test rows and few candidates, and takes a few minutes; errors "
-            "are not comparable with the paper’s. Full: uses all rows and candidates of the protocol, and takes hours"
+            "are not comparable with the paper’s. Full: uses all rows and all candidates, and takes hours"
         )
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
@@ -108,15 +108,15 @@ class EvaluationPage(Page):
         self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Number of splits of each data set; each split repeats selection and training. 0 means the protocol’s "
-            "number. The paper uses 50 splits on Rectangles, 10 on Convex and Rectangles-Images, and 1 on MNIST"
+            "Number of splits of each data set; selection and training are repeated on each split. 0 stands for the "
+            "protocol’s number. The paper has 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Select data sets to evaluate when you press Start; for other data sets, the tables show stored results"
+        tip = "Select the data sets that Start evaluates; for all others, the tables show stored results"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Select methods to evaluate when you press Start; for other methods, the tables show stored results"
+        tip = "Select the methods that Start evaluates; for all others, the tables show stored results"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
@@ -215,7 +215,7 @@ class EvaluationPage(Page):
         return tuple(options if self.stack.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
-        return "No cell has a result yet. Press Start."
+        return "There are no results yet. Press Start."
 
     def numbers(self) -> str:
         if not self.export_options():
@@ -226,7 +226,7 @@ class EvaluationPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the evaluation in the tables and controls if the page is visible."""
+        """If the page is visible, update the tables and controls to the current state of the evaluation."""
         if not self.isVisible():
             return
         controller, state = self._controller, self._controller.state()

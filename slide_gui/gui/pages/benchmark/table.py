@@ -1,4 +1,4 @@
-"""The table of methods and data sets with errors, significance marks, the paper’s values and progress."""
+"""The table of results by method and data set, with significance marks, the paper’s values and progress bars."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class SignificanceMark:
     Attributes
     ----------
     symbol, legend, spoken : str
-        The character of the mark, its text in the legend, and its text for screen readers.
+        The character that is drawn, its explanation in the legend, and the explanation that screen readers speak.
     """
 
     symbol: str
@@ -42,11 +42,11 @@ SIGNIFICANCE_MARKS = {
     "equal": SignificanceMark("○", "no significant difference", "no significant difference from SLIDE-SVM"),
     "worse": SignificanceMark("▲", "significantly more errors", "significantly more errors than SLIDE-SVM"),
 }
-_INDENT = 15  # The space for a significance mark has this width in pixels.
+_INDENT = 15  # Width in pixels of the space for a significance mark.
 
 
 def mark_color(standing: str, theme: Theme) -> str:
-    """Return the colour that marks the result of a comparison, or a muted colour if there is no result."""
+    """Return the colour of the mark for this result of the comparison with SLIDE-SVM."""
     return {"reference": theme.text, "better": theme.better, "worse": theme.worse}.get(standing, theme.muted)
 
 
@@ -55,23 +55,23 @@ Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True)
 class EvaluationCell:
-    """The texts, the mark and the progress of one cell of the table.
+    """The contents of one cell of the table: value, notes, significance mark and progress.
 
     Attributes
     ----------
     main, aside, note : str
-        The value, the text to its right, and the text below it, such as the reason for a missing value.
+        The value, the text to the right of it, and the text below it, such as the reason why the value is missing.
     standing : {"", "reference", "better", "worse", "equal"}
-        Result of the comparison with SLIDE-SVM; it determines the mark and its colour. "reference" is SLIDE-SVM
-        itself; a cell with "" has no mark.
+        Result of the comparison with SLIDE-SVM, which determines the mark and its colour. The cells of SLIDE-SVM
+        itself have the value "reference". A cell with the value "" has no mark.
     fraction : float or None
         Finished fraction of the computation, drawn as a bar; None if the cell is not being computed.
     tip : str
         Tooltip.
     rank : tuple of float or None
-        Sort key within a column; cells whose rank is None come last.
+        Sort key within a column. Cells whose rank is None are sorted last.
     keys : tuple of str
-        Keys of the stored runs that a click on the cell opens; may be empty.
+        Keys of the stored runs that a click on the cell shows. Empty if there are none.
     """
 
     main: str = ""
@@ -88,8 +88,8 @@ class EvaluationCell:
 class EvaluationRow:
     """The title and the cells of one row of the table.
 
-    `key` is the name of the method. It is empty in rows that stay at the end when the table is sorted, such as
-    published results of other methods. A darker line separates rows whose `group` differs.
+    `key` is the name of the method. It is empty for rows that stay at the end when the table is sorted, such as
+    published results of other methods. A darker line separates rows with different values of `group`.
     """
 
     key: str
@@ -103,7 +103,7 @@ class EvaluationRow:
 ROW = 38
 """The height of a row of the table in pixels."""
 _PAD = 5
-_GAP = 6  # The value of a cell and the text to its right are at least this number of pixels apart.
+_GAP = 6  # Smallest distance in pixels between a cell's value and the text to its right.
 
 
 class EvaluationDelegate(QStyledItemDelegate):
@@ -135,7 +135,7 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
-    """Draw the line below a row. A line between two groups of rows is darker, unless sorting has mixed the groups."""
+    """Draw the line below a row. It is darker between two groups of rows, unless sorting has mixed the groups."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
     painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))
@@ -144,9 +144,9 @@ def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: i
 def _paint_texts(
     painter: QPainter, view: "EvaluationTable", inner: QRectF, cell: EvaluationCell, strong: bool, indent: int
 ) -> None:
-    """Draw the texts of a cell: the mark, the value, the text to the right of the value, and the note below.
+    """Draw the contents of a cell: the mark, the value, the text to the right of the value, and the note below.
 
-    Value and note are indented by `indent` pixels.
+    The value and the note are indented by `indent` pixels to leave space for the mark.
     """
     theme, half = theme_of(view), inner.height() / 2
     upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
@@ -168,7 +168,7 @@ def _paint_texts(
 
 
 class _RowTitles(QHeaderView):
-    """A header with the names of the rows, which stay visible while the columns scroll."""
+    """A header with the names of the rows, which remains visible when the user scrolls horizontally."""
 
     def __init__(self, table: "EvaluationTable") -> None:
         super().__init__(Qt.Orientation.Vertical, table)
@@ -189,33 +189,35 @@ class _RowTitles(QHeaderView):
 
 
 def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
-    """Draw a text, and shorten its end with … if it is too long."""
+    """Draw a line of text. If it is too long, it is cut off and ends in …"""
     text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(box.width()))
     painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
 
-_TITLE = 164  # The header with the names of the rows has this width in pixels.
-_NARROWEST = 180  # Every column has at least this width in pixels.
+_TITLE = 164  # Width in pixels of the header with the names of the rows.
+_NARROWEST = 180  # Smallest width of a column in pixels.
 
 
 class EvaluationTable(ResultTable):
-    """The table of results. Arrow keys move the cursor, Enter or a click opens the runs of a cell, Alt+Down sorts.
+    """The table of results by method (rows) and data set (columns).
+
+    The arrow keys move the cursor. Enter or a click shows the runs of a cell. Alt+Down sorts by the current column.
 
     Attributes
     ----------
     heads : tuple of (title, note)
-        Column headings: the name of a data set, and a note such as "generated, 1 200 / 50 000", the numbers of training
-        and test rows.
+        Column headings: the name of a data set, and a note with the numbers of training and test rows, such as
+        "generated, 1 200 / 50 000".
     rows : tuple of EvaluationRow
         Rows in their current order.
     ordered : bool
-        True if columns can be sorted.
+        True if the user can sort the rows.
     order : int or None
         Index of the column by which rows are sorted, or None for the original order of the rows.
     """
 
     runs_requested = Signal(object)
-    """A cell was opened; the argument is (keys of the cell's runs, key of its row, index of its column)."""
+    """The user opened a cell; the argument is (keys of the cell's runs, key of its row, index of its column)."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent, name)
@@ -242,13 +244,13 @@ class EvaluationTable(ResultTable):
         self.cell_clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[tuple[str, str]], rows: Sequence[EvaluationRow]) -> None:
-        """Replace the column headings and rows. The table remains sorted by the same column."""
+        """Replace the column headings and rows. The rows are sorted by the same column as before."""
         self.heads, self._given = tuple(heads), tuple(rows)
         self.setColumnCount(len(heads))
         self.setRowCount(len(rows))
         for section, (title, _) in enumerate(heads):
             item = QTableWidgetItem()
-            tips = (f"{title}: number of training / test rows", "Click to sort; click again for the paper’s order")
+            tips = (f"{title}: numbers of training and test rows", "Click to sort; click again for the paper’s order")
             item.setToolTip("\n".join(tips[: 1 + self.ordered]))
             self.setHorizontalHeaderItem(section, item)
             self._set_head(section, 0, self.horizontalHeader().sectionSize(section))
@@ -259,11 +261,11 @@ class EvaluationTable(ResultTable):
         """Show the two lines of a column heading. A line that is too long is cut off and ends in …"""
         item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
         if item is not None:
-            room, end = width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
-            item.setText("\n".join(metrics.elidedText(line, end, room) for line in self.heads[section]))
+            available, end = width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
+            item.setText("\n".join(metrics.elidedText(line, end, available) for line in self.heads[section]))
 
     def set_order(self, column: int | None) -> None:
-        """Sort the rows by the column with this index, or restore their original order if `column` is None."""
+        """Sort the rows by the column with this index, or restore the original order of the rows if it is None."""
         self.order, self.rows = column, self._given
         self.horizontalHeader().setSortIndicator(-1 if column is None else column, Qt.SortOrder.AscendingOrder)
         if column is not None and column < len(self.heads):
@@ -279,17 +281,17 @@ class EvaluationTable(ResultTable):
             self.setVerticalHeaderItem(line, title)
             for number, cell in enumerate(row.cells):
                 spoken = SIGNIFICANCE_MARKS[cell.standing].spoken if cell.standing else ""
-                # Only screen readers use the text of the item; the delegate draws the cell.
+                # The text of the item is only for screen readers; the delegate draws the cell.
                 item = QTableWidgetItem(", ".join(filter(None, (cell.main, spoken, cell.aside, cell.note))))
                 item.setToolTip(cell.tip)
                 self.setItem(line, number, item)
 
     def text(self) -> str:
-        """Return the displayed table as tab-separated text, with numbers in a format that other programs can read."""
+        """Return the table as tab-separated text, with numbers in a format that other programs can read."""
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
-        paper = "paper "  # The title of these columns contains the word "paper", so the cells omit this word.
+        paper = "paper "  # These columns have the title "paper", so their cells omit this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

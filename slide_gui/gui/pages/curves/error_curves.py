@@ -17,27 +17,27 @@ from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
 from slide_gui.text import counted, fixed, level, per_cent
 
 REACH = 12
-"""The largest distance in pixels at which the mouse selects a point."""
+"""The mouse selects a point if the pointer is at most this number of pixels away from it."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
-_ROOM = 0.03  # The margin above and below the points is this fraction of the height of the axis.
+_MARGIN = 0.03  # Margin above and below the points, as a fraction of the range of the errors.
 RADIUS, SWATCH = 3.5, 16
-SIZE = 2 * RADIUS + 1.5  # A point including its edge has this diameter in pixels.
-CHOSEN = "best on validation"  # This is the legend of the ring around the selected point.
+SIZE = 2 * RADIUS + 1.5  # Diameter in pixels of a point, including its edge.
+CHOSEN = "best on validation"  # Legend of the ring around a point selected on validation rows.
 SIDE = 0.02
-"""The axis extends beyond the noise levels 0 and 1 by this margin, so that the points at these levels are visible."""
+"""The noise axis extends by this margin beyond 0 and 1, so that points at these levels are drawn completely."""
 
 
 class ErrorPlot(Plot):
     """A plot of the error in per cent against the noise level, with one line per depth and a movable cursor.
 
     The cursor is a vertical line at a noise level. The plot also shows the paper's error for raw input and the
-    confidence intervals of one line.
+    confidence intervals for one of the lines.
 
-    Left and Right select a neighbouring point of the same line. Up and Down select a point of the line above or below.
-    Enter has the same effect as a click on the selected point. Shift+Left and Shift+Right move the cursor; the mouse
-    can drag it by its line or along the horizontal axis.
+    The Left and Right keys select a neighbouring point on the same line. Up and Down select a point on the line above
+    or below. Enter has the same effect as a click on the selected point. Shift+Left and Shift+Right move the cursor.
+    With the mouse, the user can drag the cursor itself or drag along the horizontal axis.
 
     A point has a final error if its state is "done". The errors of all other points can still change.
 
@@ -71,8 +71,8 @@ class ErrorPlot(Plot):
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
         """Replace the points; each noise level and depth may have at most one point.
 
-        The title of the error axis contains `part`, which names the rows on which errors are counted: "test" or
-        "validation".
+        `part` names the rows on which errors are counted ("test" or "validation"). It appears in the title of the
+        error axis.
         """
         titles = (self._titles[0], f"{part.capitalize()} error (%)")
         if titles != self._titles:
@@ -88,13 +88,13 @@ class ErrorPlot(Plot):
             self._describe()
 
     def set_paper(self, error: float | None) -> None:
-        """Mark the paper's error for raw input, in per cent."""
+        """Show a mark at the paper's error for raw input (in per cent), or no mark if `error` is None."""
         if error != self._paper:
             self._paper = error
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
-        """Select the line whose confidence intervals are shown while no point is selected by mouse or keys."""
+        """Set the depth whose line shows confidence intervals while no point is selected with the mouse or keyboard."""
         if depth != self._depth:
             self._depth = depth
             self._redraw()
@@ -105,7 +105,7 @@ class ErrorPlot(Plot):
         return self._depth if current is None else current.depth
 
     def set_cursor(self, noise: float | None) -> None:
-        """Move the cursor to a noise level, or hide it, without emitting a signal."""
+        """Move the cursor to a noise level, or hide it if `noise` is None. No signal is emitted."""
         if noise != self._noise:
             self._noise = noise
             self.update()
@@ -115,10 +115,10 @@ class ErrorPlot(Plot):
         return self.at(*self._values_of(point))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
-        """Return the depth of each line, its error at a noise level, and `is_computed`.
+        """Return (depth, error, is_computed) for each line at a noise level.
 
         If the line has no point at this noise level, the error is interpolated linearly. `is_computed` is True only if
-        the line has a point with a final error at this noise level.
+        the line has a point with a final error at this noise level. Lines that do not reach this level are left out.
         """
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
@@ -153,7 +153,7 @@ class ErrorPlot(Plot):
         self._hollow.setData(x=[0.0] * len(paper), y=paper, size=12, pen=self._pen(theme.text, 1.5), brush=None)
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
-        """Draw the 95 % confidence intervals of the points of a line that have final errors."""
+        """Draw the 95 % confidence intervals of all final errors on one line as a band."""
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
         if not measured:
             return
@@ -165,16 +165,16 @@ class ErrorPlot(Plot):
         self._curve(("band", depth), 0).setData(xs, ys, pen=pen, fillLevel="enclosed", brush=brush)
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
-        """Draw the line of a depth. A segment is dashed and grey if one of its ends has no final error."""
+        """Draw the line for a depth. A segment is dashed and grey if the error at either end is not final."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
-        finished = done & np.roll(done, -1)  # This is True for a segment between two points with final errors.
+        finished = done & np.roll(done, -1)  # True for each segment that joins two points with final errors.
         solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
         for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
 
     def _depth_pen(self, theme: Theme, depth: int, width: float) -> QPen:
-        """Return the pen of a line in the colour of its depth, dashed if a smaller depth already has this colour."""
+        """Return a pen in the colour of a depth, which is dashed if a smaller depth already has this colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
     # These methods draw the labels, the cursor, and the rings around points.
@@ -219,9 +219,9 @@ class ErrorPlot(Plot):
             write(painter, pill, CENTRE, text, theme.on_accent, figure_font(self, SECONDARY, strong=True))
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
-        """Return (depth, end point of the line, vertical position of its label) of each visible line.
+        """Return (depth, end point of the line, vertical position of the label) for each visible line.
 
-        Positions are in pixels; the labels do not overlap.
+        All positions are in pixels. They are chosen so that the labels do not overlap.
         """
         (left, right), (low, high) = self.shown()
         ends = []
@@ -236,7 +236,7 @@ class ErrorPlot(Plot):
         return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
 
     def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:
-        """Label each line at its end with its depth, and with its error at the cursor if the cursor is shown."""
+        """Label the end of each line with its depth and, if the cursor is shown, with its error at the cursor."""
         left, values = box.right() + 14, {}
         if self._noise is not None and self._is_cursor_shown():
             values = {depth: ("" if exact else "≈ ") + fixed(e, 2) for depth, e, exact in self.values_at(self._noise)}
@@ -327,14 +327,14 @@ class ErrorPlot(Plot):
             super().keyPressEvent(event)
 
     def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
-        """Return the noise level and the error of a point. A point without an error is drawn just above the axis."""
+        """Return a point's noise level and error. A point without an error is drawn just above the horizontal axis."""
         low, high = self._full_range[1]
         return target.noise, low + 0.02 * (high - low) if math.isnan(target.error) else target.error
 
     def _first(self) -> ErrorPoint | None:
         """Return the point that the first press of an arrow key selects.
 
-        It is the point with the lowest error at the noise level nearest to the cursor.
+        This is the point with the lowest error at the noise level nearest to the cursor.
         """
         noise = 0.0 if self._noise is None else self._noise
         return min(
@@ -348,8 +348,8 @@ class ErrorPlot(Plot):
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
         """Return the point that an arrow key selects.
 
-        Left and Right select a neighbouring point of the same line. Up and Down select the point with the nearest noise
-        level on the line above or below.
+        Left and Right select a neighbouring point on the same line. Up and Down go to the line above or below, and
+        select the point there whose noise level is nearest.
         """
         now, (down, right) = self._current, step
         if now is None:
@@ -365,9 +365,9 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return the error of a line at a noise level, and True if the line has a point with a final error at this level.
+    """Return the error on a line at a noise level, and True if the line has a point with a final error at this level.
 
-    The error is interpolated between points. It is nan beyond the ends of the line.
+    Between points, the error is interpolated. Beyond the ends of the line, it is nan.
     """
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
@@ -380,27 +380,27 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
-    """Return the range of the vertical axis, which starts at 0 if the smallest error is below 0.4 times the largest."""
+    """Return the range of the error axis, which starts at 0 if the smallest error is below 0.4 times the largest."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # The confidence interval of a point shrinks while the point is computed. To keep the axis still, the width of the
-    # widest final interval is used for each point that is not final.
+    # The confidence interval of a point shrinks while its error is being computed. To keep the range of the axis
+    # constant, the width of the widest final interval is used for every such point.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # Without final errors, the width of the widest final interval is unknown.
+    if not settled:  # No interval is final, so there is no widest final interval.
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:
         low = 0.0
     high = max(high, low + 0.1)
-    room = _ROOM * (high - low)  # This margin keeps the circles and rings of the outermost points visible.
-    return max(low - room, 0.0) if low else 0.0, high + room
+    margin = _MARGIN * (high - low)  # With this margin, the outermost points and their rings are drawn completely.
+    return max(low - margin, 0.0) if low else 0.0, high + margin
 
 
 def _draw_ring(painter: QPainter, theme: Theme, centre: QPointF, radius: float) -> None:

@@ -1,4 +1,4 @@
-"""The heat map of errors by noise level and depth, with a value in each coloured cell."""
+"""A heat map of the errors at all noise levels and depths, with the error written in each cell."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,9 @@ from slide_gui.text import counted, level, percentage
 
 
 class HeatMap(ColorTable):
-    """A table of errors in per cent by depth (rows) and noise level (columns), with frames around selected points.
+    """A table of errors in per cent, with one row per depth and one column per noise level.
+
+    Frames mark the points that were selected on validation rows.
 
     Signals
     -------
@@ -23,14 +25,14 @@ class HeatMap(ColorTable):
     point_clicked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, "Error by noise level and depth: heat map")
+        super().__init__(parent, "Heat map of the error at each noise level and depth")
         self._points: dict[tuple[int, int], ErrorPoint] = {}
         self.cell_clicked.connect(self._click)
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
         """Replace the points; each noise level and depth may have at most one point.
 
-        The legend contains `part`, which names the rows on which errors are counted: "test" or "validation".
+        `part` names the rows on which errors are counted ("test" or "validation"). It appears in the legend.
         """
         noises, depths = (sorted(set(each)) for each in zip(*map(_place, points), strict=True)) if points else ((), ())
         self._points = {(depths.index(p.depth), noises.index(_place(p)[0])): p for p in points}
@@ -58,5 +60,5 @@ class HeatMap(ColorTable):
 
 
 def _place(point: ErrorPoint) -> tuple[float, int]:
-    """Return the noise level and the depth of a point. The level is rounded, so that 3 · 0.1 and 0.3 share a column."""
+    """Return the noise level and depth of a point. The level is rounded, so that 3 · 0.1 and 0.3 share a column."""
     return round(point.noise, 6), point.depth

@@ -1,4 +1,4 @@
-"""The Error curves page plots the error against noise level and depth while runs are computed."""
+"""The Error curves page, which plots the error against the noise level, with one curve per depth."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,14 +39,14 @@ from slide_gui.text import THIN, count_range, counted, place_name
 if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
-_REST_MILLISECONDS = 250  # An estimate starts when the sliders have not moved for this time.
-_NEAR = 0.004  # Noise levels count as equal if their difference is below this number.
+_REST_MILLISECONDS = 250  # Delay between the last movement of a slider and the start of an estimate.
+_NEAR = 0.004  # Noise levels are treated as equal if they differ by less than this.
 
 
 class CurvesPage(Page):
-    """The page that plots the errors of stored runs, of points that a sweep is computing, and of an estimate.
+    """The page that plots the errors of stored runs, the errors that a sweep is computing, and an estimated error.
 
-    The estimate is for the noise level and depth that are set in the panel.
+    The error is estimated at the noise level and depth that are set in the panel.
     """
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
@@ -73,11 +73,11 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        for task in (controller.sweep, controller.trial):  # No estimate starts while a sweep or trial is running.
+        for task in (controller.sweep, controller.trial):  # An estimate can start when they have ended.
             task.ended.connect(self._refresh_soon)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        tip = "Train and evaluate at every noise level and depth; an interrupted sweep resumes where it stopped"
+        tip = "Train and evaluate on a grid of noise levels and depths; an interrupted sweep resumes where it stopped"
         self._buttons = placed(row, StartPause(("Sweep…", "Stop"), tip, "sweep", self))
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
@@ -89,26 +89,26 @@ class CurvesPage(Page):
         tip = "Train with median widths at the current noise level and depth, and estimate the error"
         self.estimate_button = add_button(self, row, "Estimate this point", tip, clicked=self._estimate_offered)
         row.addStretch(1)
-        self.sentence = placed(self.column, label("", self, "", wraps=True, accessibleName="Result on these data"))
+        self.sentence = placed(self.column, label("", self, "", wraps=True, accessibleName="Result of the trial"))
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status = placed(self.column, label("", self, wraps=True, height=32))
-        self.status.setToolTip("The glossary in the guide (F1) explains criteria, widths and the guard")
+        self.status.setToolTip("The glossary in the guide (F1) explains terms such as criterion, width and guard")
 
     # Settings ---------------------------------------------------------------------------------------------------
 
     def setting(self) -> Setting | None:
-        """Return the settings of the runs whose errors are plotted, or None without labelled data.
+        """Return the settings of the runs whose errors are plotted, or None if the data have no labels.
 
-        The user's selection takes precedence over the requested sweep, and the sweep over the settings with the most
-        stored runs.
+        These are the settings that the user has selected, or else the settings of the requested sweep, or else the
+        settings with the largest number of stored runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # The selection is ignored if it belongs to other data, for example after a restart.
+            return chosen  # A selection for another data set is ignored, for example after a restart.
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text
@@ -117,8 +117,8 @@ class CurvesPage(Page):
     def _n_runs(self) -> dict[str, int]:
         """Return the number of SLIDE-SVM runs on the open data for each setting.
 
-        Runs of depth 0 also belong to the curves of settings with layers. A setting of depth 0 is therefore left out if
-        a setting with layers differs from it only in parameters of the stack.
+        A run of depth 0 is also plotted on the curves for settings with layers. A setting of depth 0 is therefore left
+        out if some setting with layers differs from it only in the parameters of the stack.
         """
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
@@ -147,12 +147,12 @@ class CurvesPage(Page):
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
             self._show_view(1)
-        # The user has opened other data, so the points of the trial are discarded.
+        # The user has opened another data set, so the points of the trial are discarded.
         elif trial is None and self._trial_points:
             of_trial = Setting.of(self._trial_points[-1].spec).text
             self._trial_points, self._chosen = (), None if self._chosen == of_trial else self._chosen
         if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
-            self._chosen = None  # A trial that was stopped early has nothing to plot.
+            self._chosen = None  # A trial that was stopped early has no result to plot.
         self.refresh()
 
     def _show_trial(self) -> None:
@@ -171,7 +171,7 @@ class CurvesPage(Page):
             return
         dataset, usual = self._workspace.dataset, self._controller.requested_sweep or self._controller.usual_sweep()
         if dataset is None or usual is None:
-            self._controller.start_sweep()  # This call shows why the sweep cannot start.
+            self._controller.start_sweep()  # This call shows a message about why no sweep can start.
             return
         if self._dialog is None:
             from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
@@ -203,7 +203,7 @@ class CurvesPage(Page):
     def _estimate(self) -> None:
         """Estimate the error at the noise level and depth that are set in the panel.
 
-        Nothing is computed if this error is already known or if a sweep or trial is running.
+        No estimate is started if this error is already known, or if a sweep or trial is running.
         """
         self._workspace.history.end_gesture()
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
@@ -211,7 +211,7 @@ class CurvesPage(Page):
         if setting is None or not bases or busy or not self.isVisible():
             return
         noise, depth = parameters.noise, parameters.depth
-        # Without layers, the noise level has no effect.
+        # Without layers, the error does not depend on the noise level.
         if any(each[1] == depth and (not depth or abs(each[0] - noise) < _NEAR) for each in self._known(setting)):
             return
         base = self._controller.spec_of(self._controller.svm)
@@ -252,12 +252,11 @@ class CurvesPage(Page):
 
         titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
         options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
-        # List the visible figure first.
+        # The figure that is visible comes first.
         options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
-            title = "the trial on these data"
-            options.insert(0, ExportOption("try", title, lambda _progress: trial_export(trial, dataset, source)))
+            options.insert(0, ExportOption("try", "the trial result", lambda _: trial_export(trial, dataset, source)))
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
@@ -284,13 +283,13 @@ class CurvesPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the runs if the page is visible."""
+        """If the page is visible, update the plots, the settings and the status line."""
         if not self.isVisible():
             return
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # Discard the estimate for the previous settings.
+            self._controller.drop_estimate()  # The estimate was computed with the previous settings.
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -308,13 +307,13 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        # A plot with only the paper's error has no placeholder, so the status explains why there are no points.
+        # A plot with only the paper's error has no placeholder, so the status line explains why there are no points.
         if not points and paper is not None and not self.status.text():
             self.status.setText(self._why_empty())
 
     def _why_empty(self) -> str:
-        """Return the reason why there are no points, and the remedy."""
-        other = "move the noise slider and wait" if self._controller.offered is None else "Estimate this point"
+        """Explain why there are no points, and what the user can do."""
+        other = "move the noise slider and wait" if self._controller.offered is None else "press Estimate this point"
         return self._controller.why_not() or f"No points yet. Press Sweep, or {other}."
 
     def _show_settings(self, shown: Setting | None) -> None:
@@ -332,7 +331,7 @@ class CurvesPage(Page):
         self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
 
     def points(self) -> list[ErrorPoint]:
-        """Return the points to plot: stored points, points that are being computed, and the estimate."""
+        """Return the points to plot: those of stored runs, those that are being computed, and the estimate."""
         return self._points(self.setting())
 
     def _points(self, setting: Setting | None) -> list[ErrorPoint]:
@@ -363,21 +362,21 @@ class CurvesPage(Page):
         trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
         if isinstance(trial, TrialState | Trial):
             done += trial.done
-        # Results of deleted runs are left out. A running sweep is an exception: it may have computed these runs again.
+        # Results of deleted runs are left out, except during a sweep, which may have computed these runs again.
         deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         runs = self._controller.library.runs
         if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):
-            # If the time ran out, the store also contains some runs of the next split, which the trial did not compare.
+            # A trial that ran out of time may have stored runs of one more split, which it did not compare.
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
-        if arguments != self._known_of[0]:  # If only the noise slider moves, the results stay the same.
+        if arguments != self._known_of[0]:  # The noise slider does not change the known results.
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return (noise level, depth) of each point selected on validation rows, or () during a sweep or trial."""
+        """Return (noise level, depth) for each point selected on validation rows, or () during a sweep or trial."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running or self._controller.trial.running:
             return ()
@@ -390,7 +389,7 @@ class CurvesPage(Page):
         return self._places[1]
 
     def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
-        """Return a point whose error is the mean over splits and seeds, or, in cross-validation, over all folds."""
+        """Return a point with the mean error over splits and seeds or, in cross-validation, over all folds."""
         dataset = self._workspace.dataset
         held_out = None if dataset is None else dataset.held_out
         fingerprint = "" if dataset is None else dataset.fingerprint
@@ -403,14 +402,14 @@ class CurvesPage(Page):
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {mean.rate.covers} · {note}"
+            note = f"mean over {len(draws)} splits and seeds, 95 % confidence interval over {mean.rate.covers} · {note}"
             note += f"\na click opens the run with split {known[key].point.split} and seed {known[key].point.seed}"
         validation = None if mean.validation_error is None else 100 * mean.validation_error
         by = " and ".join(dict.fromkeys(filter(None, (describe_widths(each.chosen_by) for each in answers))))
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
     def _paper_error(self, part: str) -> float | None:
-        """Return the published test error of the raw input in per cent.
+        """Return the published test error for the raw input in per cent.
 
         Return None if no error is published or if the curves show validation errors.
         """
@@ -419,7 +418,7 @@ class CurvesPage(Page):
         return next((100 * item.error for item in items if item.method == "Raw-SVM"), None)
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
-        """Show the progress of the sweep, the criterion and the selected point."""
+        """Show the progress of the sweep, the criterion for the widths, and the selected point."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused, not controller.why_not())
@@ -427,7 +426,7 @@ class CurvesPage(Page):
         shipped = {run.hash for run in controller.library.runs if run.is_shipped}
         n_shipped = sum(point.key in shipped for point in points)
         parts = [f"{counted(n_shipped, 'point')} shipped with the program" if n_shipped else ""]
-        parts += [_decided(points), _rows(points, _part(setting))]
+        parts += [_describe_criteria(points), _rows(points, _part(setting))]
         parts.append(self._best(points, setting))
         if running and sweep is None:
             parts.insert(0, "searching for stored runs…")
@@ -438,15 +437,15 @@ class CurvesPage(Page):
         elif isinstance(controller.trial.latest, Trial):
             parts.insert(0, controller.trial.latest.details.removesuffix("."))
         elif controller.estimate.running:
-            parts.insert(0, "estimating the error at the sliders’ noise level and depth…")
+            parts.insert(0, "estimating the error at the current noise level and depth…")
         now = self._workspace.state.parameters
         plotted = now if setting is None else replace(setting.spec.stack, noise=now.noise, depth=now.depth)
         if setting and len({replace(setting.spec, stack=each).checked().stack for each in (plotted, now)}) > 1:
-            parts.append("curves and estimate do not use the parameters of the panel; press Sweep to use them")
+            parts.append("the curves and the estimate do not use the panel’s parameters; to use these, press Sweep")
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
-        """Return a text with the point selected on validation rows and its test error, or why no point is selected."""
+        """Describe the point selected on validation rows and its test error, or explain why no point is selected."""
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
@@ -464,17 +463,18 @@ class CurvesPage(Page):
 
 
 def _part(setting: Setting | None) -> str:
-    """Return the rows on which the plotted errors are counted: "test" or "validation"."""
+    """Return the name of the rows on which the plotted errors are counted: "test" or "validation"."""
     return "test" if setting is None else setting.spec.evaluate
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return a text with the numbers of rows on which errors are counted.
+    """Describe on how many rows the errors are counted.
 
-    It gives one number each for the curves, for the point that a sweep is computing, and for the estimate.
+    The numbers for the curves, for the point that a sweep is computing, and for the estimate are listed separately.
     """
     texts = []
-    for state, name in (("done", "curves"), ("running", "current point"), ("refining", "estimate, widths not learned")):
+    names = {"done": "curves", "running": "current point", "refining": "estimate without learned widths"}
+    for state, name in names.items():
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
             runs = count_range([rate.n_splits for rate in rates])
@@ -483,10 +483,10 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
     return "; ".join(texts)
 
 
-def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return a text with the criteria by which the widths were learned, the most frequent criterion first.
+def _describe_criteria(points: Iterable[ErrorPoint]) -> str:
+    """Name the criteria by which the widths were learned, starting with the most frequent criterion.
 
-    If there are several criteria, the number of points follows each criterion.
+    If there are several criteria, each one is followed by its number of points.
     """
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
@@ -495,8 +495,8 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
-    """Return the point that a sweep or an estimate is computing. An estimate does not learn widths."""
+    """Return a point for the error that a sweep or an estimate is computing. An estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate
-    note = "preliminary estimate with median widths or the widths of the nearest run" if state == "refining" else ""
+    note = "preliminary estimate with median widths or those of the nearest noise level" if state == "refining" else ""
     return ErrorPoint(*place, rate, "", state, note)

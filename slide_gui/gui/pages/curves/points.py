@@ -1,4 +1,4 @@
-"""The points of the error curves and of the heat map, and the texts that describe them."""
+"""The points of the error curves and of the heat map, with their descriptions in words."""
 
 import math
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ class ErrorPoint:
     depth : int
         Number of layers; 0 for the raw input.
     rate : ErrorRate or None
-        Error with its 95 % confidence interval, or None if nothing is computed yet.
+        Error with its 95 % confidence interval, or None if no error has been computed yet.
     key : str
         Key of the run that a click opens; empty if there is no such run.
     state : {"done", "running", "refining"}
-        "done" if the error is final. "running" if a sweep is computing the point, and "refining" if the point is an
-        estimate; these points are drawn hollow and grey, without a confidence interval.
+        "done" if the error is final, "running" if a sweep is computing it, and "refining" if it is only an estimate.
+        Points whose error is not final are drawn hollow and grey, without a confidence interval.
     note : str
         Further lines of the tooltip, such as the computing time.
     by : str
-        Text for the tooltip about the criterion by which the widths were learned.
+        Criterion by which the widths were learned, in words for the tooltip.
     validation : float or None
-        Error on the validation rows in per cent, or None without such rows.
+        Error on the validation rows in per cent, or None if there are no validation rows.
     chosen : bool
-        True if noise level and depth were selected on the validation rows.
+        True if this noise level and depth were selected on the validation rows.
     """
 
     noise: float
@@ -75,7 +75,7 @@ class ErrorPoint:
 
 
 def lines_of(point: ErrorPoint) -> list[str]:
-    """Return the lines of the tooltip of a point. The first line contains the error, if it is known."""
+    """Return the lines of the tooltip for a point. If the error is known, the first line contains it."""
     place = f"noise {level(point.noise)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]
@@ -96,7 +96,7 @@ def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
 
 
 def best_words(points: Sequence[ErrorPoint]) -> str:
-    """Return a text with the points selected on validation rows and their errors, or "" without such points."""
+    """Describe the points selected on validation rows and their errors. Return "" if no point was selected."""
     chosen = chosen_of(points)
     errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
     return f"best on validation: {errors}" if chosen else ""

@@ -19,16 +19,16 @@ Field = TypeVar("Field", bound=QWidget)
 
 _MOST_POINTS = 2000
 _MOST_SPLITS = 100
-_PAUSE_MILLISECONDS = 150  # The cost is computed when the user has not typed for this time.
+_PAUSE_MILLISECONDS = 150  # Delay between the last change of a field and the computation of the cost.
 
 
 class SweepDialog(QDialog):
-    """The dialog for the grid, the rows, the criterion and the selection of a sweep. The page builds it only once.
+    """The dialog in which the user sets the noise levels, depths, rows, criterion and selection of a sweep.
 
     Signals
     -------
     requested(object)
-        The user wants to start the sweep described by this `SweepSpec`.
+        The user wants to start the sweep that this `SweepSpec` describes.
     """
 
     requested = Signal(object)
@@ -43,15 +43,15 @@ class SweepDialog(QDialog):
         self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "number of training/validation splits; five form a cross-validation")
+        self.splits = self._add("Splits", splits, "training/validation splits; five splits form a cross-validation")
         self.seeds = self._add("Seeds", QLineEdit(self), "random seeds for splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "number of labelled rows that each run uses for training")
         self.criterion = self._add("Criterion", QComboBox(self), "The learned widths minimise this criterion")
-        self.part = self._add("Evaluate on", QComboBox(self), "The curves show the errors of these rows")
+        self.part = self._add("Evaluate on", QComboBox(self), "The curves show the errors on these rows")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
-            "Every run is trained on 80 % of the training set and also evaluated on the other "
-            "20 %. The point with the fewest errors on these 20 % is retrained on all training rows and tested"
+            "Every run is trained on 80 % of the training set and also evaluated on the other 20 %. With the "
+            "best noise level and depth on these 20 %, a classifier is retrained on all training rows and tested"
         )
         self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
         self.labels.setSpecialValueText("all")
@@ -85,12 +85,12 @@ class SweepDialog(QDialog):
         return field
 
     def ask(self, sweep: SweepSpec, n_rows: int, plan: Callable[[SweepSpec], SweepPlan | None]) -> None:
-        """Open the dialog with the settings of a sweep.
+        """Open the dialog, and fill its fields with the settings of a sweep.
 
         Parameters
         ----------
         n_rows : int
-            Number of training rows, the upper limit for the number of labelled rows.
+            Number of training rows, which is the largest possible number of labelled rows.
         plan : callable
             Function that returns the cost of a sweep, or None if the sweep is impossible.
         """
@@ -110,12 +110,12 @@ class SweepDialog(QDialog):
         self.start.setFocus()
 
     def sweep(self) -> SweepSpec:
-        """Return the sweep that the dialog describes.
+        """Return the sweep described by the fields of the dialog.
 
         Raises
         ------
         ValueError
-            If a field is invalid; the message names the problem.
+            If a field is invalid. The message explains the problem.
         """
         evaluated = str(self.part.currentData())
         split = self.choice.isChecked() or evaluated == "validation"
@@ -148,7 +148,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Show the cost of the sweep, or a message about an invalid field."""
+        """Show the cost of the sweep, or explain which field is invalid."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())

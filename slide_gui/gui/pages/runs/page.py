@@ -1,4 +1,4 @@
-"""The Runs page lists all stored runs; the user can filter, compare, load, delete and export them."""
+"""The Runs page, on which the user can filter, compare, load, delete and export all stored runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.text import count, dataset_title, label_names, p_value_text, pixel_name
 
-_MOST_PIXELS = 8  # The rows of W are compared for at most this number of pinned pixels.
+_MOST_PIXELS = 8  # Largest number of pinned pixels for which rows of W are compared.
 
 
 class RunsPage(Page):
@@ -55,7 +55,7 @@ class RunsPage(Page):
 
     @Slot()
     def _follow_sweep(self) -> None:
-        """Update the table each time a sweep has finished a run."""
+        """Update the table whenever a sweep has finished a run."""
         state: SweepState | None = self._sweep.latest
         finished = 0 if state is None else len(state.done) + len(state.final)
         if finished != self._n_finished and self.isVisible() and not self._library.reading:
@@ -64,13 +64,13 @@ class RunsPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._library.reading:  # Other windows and commands may have changed the run store.
+        if not self._library.reading:  # Another window or a command may have changed the run store.
             self._library.refresh()
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Show the runs of the library and their number if the page is visible."""
+        """If the page is visible, list all stored and shipped runs, and show their number."""
         if self.isVisible():
             self.run_table.set_rows(self._library.runs)
             subtitle, empty = self._words()
@@ -80,7 +80,7 @@ class RunsPage(Page):
             self._show_example()
 
     def _words(self) -> tuple[str, str]:
-        """Return the subtitle of the page, such as the number of runs, and the text for an empty table."""
+        """Return the page's subtitle, such as the number of runs, and the message that an empty table shows."""
         library = self._library
         others = sum(not run.is_current for run in library.runs)
         if library.reading and not library.runs:
@@ -93,7 +93,7 @@ class RunsPage(Page):
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
-        # The comparison is not stored, because its runs may be deleted before it is restored.
+        # The comparison is not saved in the session, because its runs may be deleted before it is restored.
         return {"view": "0", "filter": self.run_table.filter}
 
     def choose(self, choices: Mapping[str, str]) -> None:
@@ -101,7 +101,7 @@ class RunsPage(Page):
         self.run_table.set_filter(choices.get("filter", self.run_table.filter))
 
     def show_item(self, item: Any) -> None:
-        """Show the runs of a `RunSelection` and select them once they are listed."""
+        """Filter the table for the runs of a `RunSelection`, and select them as soon as they are listed."""
         self._show_view(0)
         self.run_table.set_filter(item.words)
         self._wanted = item.keys
@@ -131,7 +131,7 @@ class RunsPage(Page):
         return (ExportOption("runs", "the table of runs", lambda _progress: table, kinds=TABLE, about=about),)
 
     def why_nothing_to_export(self) -> str:
-        return "No run is listed. Train a classifier, start a sweep, or clear the filter."
+        return "No runs are listed. Train a classifier, start a sweep, or clear the filter."
 
     def numbers(self) -> str:
         if self.stack.currentIndex():
@@ -146,7 +146,7 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs of the open data if the user has compared no runs and stored fewer than two."""
+        """Compare two shipped runs as an example if the user has compared no runs and stored fewer than two."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
@@ -165,7 +165,7 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
-_LEAST_HEIGHT = 400  # If the view were lower than this number of pixels, the matrices and their captions would overlap.
+_LEAST_HEIGHT = 400  # Height in pixels of the view below which the matrices and their captions would overlap.
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
@@ -216,7 +216,7 @@ class ComparisonView(QWidget):
     def show_comparison(self, shown: RunComparison | None) -> None:
         """Show a comparison of two runs.
 
-        `shown` is None if the computation was stopped. In this case, show the previous comparison again.
+        If the computation was stopped, `shown` is None, and the previous comparison is shown again.
         """
         self._shown = shown = shown or self._shown
         if shown is None:
@@ -229,7 +229,7 @@ class ComparisonView(QWidget):
             matrix.setVisible(isinstance(result, RunResult))
             if isinstance(result, RunResult):
                 matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
-        # The stretch at the end takes the space of hidden matrices, so that captions stay close to their matrices.
+        # The stretch at the end fills the space of hidden matrices, so that captions stay close to their matrices.
         self._right.setStretch(self._right.count() - 1, 2 - len(_complete(shown)))
         self._list_pixels()
         self._show_weights()
@@ -237,14 +237,14 @@ class ComparisonView(QWidget):
 
     @Slot()
     def show_captions(self) -> None:
-        """Describe both runs, and mark the runs that were deleted after the comparison."""
+        """Describe both runs above their matrices, and mark runs that were deleted after the comparison."""
         if (shown := self._shown) is not None:
             for name, result, caption in zip("AB", (shown.first, shown.second), self._captions, strict=True):
                 mark = "deleted run · " if self._library.is_deleted(result.hash) else ""
                 caption.setText(f"{name} · {mark}{_describe(result)}")
 
     def numbers(self) -> str:
-        """Return both confusion matrices and the compared rows of W as text, or "" if no comparison is shown."""
+        """Return the confusion matrices and the compared rows of W as text, or "" if no comparison is shown."""
         shown = self._shown
         if shown is None or self._body.isHidden():
             return ""
@@ -304,7 +304,7 @@ class ComparisonView(QWidget):
         self._show_tiles(True)
 
     def _show_tiles(self, shown: bool) -> None:
-        """Show the tiles with their colour bar, or the reason why no tiles can be shown."""
+        """Show the weights as tiles with a colour bar or, if `shown` is False, the reason why there are none."""
         self.why_not.setVisible(not shown)
         for part in (self._scroll, self._bar):
             part.setVisible(shown)
@@ -312,12 +312,12 @@ class ComparisonView(QWidget):
 
 _CONTRIBUTIONS = (
     "A contribution is a weight times the root mean square of its input feature. Without this factor, the "
-    "large weights of a few features that are almost always 0 would hide all others"
+    "large weights of a few features that are almost always 0 would hide all other weights"
 )
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the complete results of the compared runs. The results of shipped runs are incomplete and left out."""
+    """Return the results of the compared runs. Shipped runs whose full results are missing are left out."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 
@@ -345,6 +345,6 @@ def _sentence(shown: RunComparison) -> str:
         return f"{errors} percentage points · no significance test: some shipped runs contain no predictions"
     test = compare_errors(first, second)
     if test is None:
-        return f"{errors} percentage points on different rows: no significance test is possible."
+        return f"{errors} percentage points · no significance test: the runs were evaluated on different rows"
     n, p = count(first.n_test), p_value_text(test.exact).replace(" ", " ")
     return f"{errors} percentage points on the same {n} rows · McNemar’s test: {p}"

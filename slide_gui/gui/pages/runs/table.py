@@ -1,4 +1,4 @@
-"""The table of runs. The user can filter, sort, select, tag and copy runs. Signals request all other actions."""
+"""The table of runs, which the user can filter, sort, select, tag and copy. Other actions are requested by signals."""
 
 import math
 import re
@@ -59,20 +59,20 @@ _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
 TAG = len(SHOWN) - 1
-"""The index of the column with the tags, the only column that can be edited."""
-# A text to the right of a right-aligned number begins with an em space, which separates the two columns.
+"""The index of the column of tags, which is the only column that the user can edit."""
+# If a column of right-aligned numbers is followed by a column of text, an em space before the text separates them.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
 
 
 class RunModel(QAbstractTableModel):
-    """The model of the filtered runs, sorted by one column. The user can edit only the last column, the tags.
+    """The Qt model of the table: the runs that match the filter, sorted by one column. Only the tags can be edited.
 
     Attributes
     ----------
     runs : tuple of StoredRun
-        All runs, including those that the filter hides.
+        All runs, including those hidden by the filter.
     rows : list of StoredRun
-        The filtered and sorted runs.
+        The runs that match the filter, in sorted order.
 
     Signals
     -------
@@ -97,10 +97,10 @@ class RunModel(QAbstractTableModel):
         self._arrange()
 
     def set_filter(self, text: str) -> None:
-        """Show the runs that match every word of `text`. The case of letters is ignored.
+        """Show only the runs that match every word of `text`, regardless of upper and lower case.
 
-        A word that begins with a minus sign matches the runs that do not contain the rest of the word. A number after
-        "noise", "depth" or "seed" matches only that value.
+        A word with a minus sign in front matches the runs that do not contain this word. A number after "noise",
+        "depth" or "seed" matches only runs with exactly this value.
         """
         words = _words_of(text)
         if words != self._words:
@@ -108,12 +108,12 @@ class RunModel(QAbstractTableModel):
             self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort the rows by a column. Rows without a value come last in both directions."""
+        """Sort the rows by a column. Rows without a value come last in both sort orders."""
         self._order = (max(column, 0), order == Qt.SortOrder.DescendingOrder)
         self._arrange()
 
     def _arrange(self) -> None:
-        """Filter and sort the rows. The selection, the cursor and an open editor stay on the same runs."""
+        """Filter and sort the rows. The selection, the cursor and an open editor remain on the same runs."""
         self.layoutAboutToBeChanged[_LAYOUT].emit([], QAbstractTableModel.LayoutChangeHint.VerticalSortHint)  # type: ignore[index]
         followed = self.persistentIndexList()
         keys = [self.rows[index.row()].hash for index in followed]
@@ -130,7 +130,7 @@ class RunModel(QAbstractTableModel):
         self.changePersistentIndexList(followed, moved)
         self.layoutChanged[_LAYOUT].emit([], QAbstractTableModel.LayoutChangeHint.VerticalSortHint)  # type: ignore[index]
 
-    # These methods override methods of Qt's model.
+    # These methods override methods of QAbstractTableModel.
 
     def rowCount(self, parent: Index = NONE) -> int:
         return 0 if parent.isValid() else len(self.rows)
@@ -150,7 +150,7 @@ class RunModel(QAbstractTableModel):
             text = column.text(row)  # The tooltip contains the full text, because the cell may cut it off.
             if index.column() == TAG:
                 return f"{text}\n{column.tip}".lstrip()
-            return "\n".join([f"{column.title}: {text}", row.tip, "Enter or double-click loads the run on every page"])
+            return "\n".join([f"{column.title}: {text}", row.tip, "Press Enter or double-click to load the run"])
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -183,9 +183,9 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> list[tuple[str, bool]]:
-    """Return the words of a filter in the form of `StoredRun.words`, such as "noise=0.30;".
+    """Return the words of a filter text, written as in `StoredRun.words`, such as "noise=0.30;".
 
-    Each word is paired with True if runs must contain it, and with False if runs must not contain it.
+    Each word is paired with True if a run must contain it, and with False if a run must not contain it.
     """
 
     def exact(match: re.Match[str]) -> str:
@@ -202,19 +202,19 @@ def _is_missing(value: Any) -> bool:
 
 
 ROW = 28
-PADDING = 3  # A cell has this padding in pixels. The style sheet sets the same padding for the column titles.
+PADDING = 3  # Padding of a cell in pixels. The style sheet sets the same padding for the column titles.
 TEXT = SECONDARY + 1
-_SAMPLE = 500  # The texts of about this number of rows determine the widths of the columns.
+_SAMPLE = 500  # Approximate number of rows whose contents determine the widths of the columns.
 _WIDEST, _NARROWEST_TAG = 320, 80
-# These are the smallest widths in pixels of column 1 (data sets) and column 2 (methods).
+# Smallest widths in pixels of column 1 (data sets) and column 2 (methods).
 _LEAST_WIDTHS = {1: 104, 2: 80}
-_WIDER = 10  # One key press changes the width of a column by this number of pixels.
+_WIDTH_STEP = 10  # Change of a column's width in pixels with each key press.
 
 
 class RunDelegate(QStyledItemDelegate):
     """The delegate that draws the cells.
 
-    Selected rows have a tinted background. The row of the cursor has a bar in the accent colour on the left.
+    Selected rows have a tinted background. A bar in the accent colour marks the left end of the current row.
     """
 
     def __init__(self, view: "RunView", model: RunModel) -> None:
@@ -223,7 +223,7 @@ class RunDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view, (theme, font, metrics), box = self._view, self._view.painted_style, QRectF(option.rect)
-        # Reading the runs directly is faster than reading them through the methods of Qt's model.
+        # Reading the runs directly is faster than calling the model's method `data`.
         line, number, run = index.row(), index.column(), self._model.rows[index.row()]
         column, lead = SHOWN[number], _LEADS[number]
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -243,14 +243,14 @@ class RunDelegate(QStyledItemDelegate):
 
 
 class RunView(QTableView):
-    """A table view that shows a text while it has no rows."""
+    """A table view that shows a message while it has no rows."""
 
     resized = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, showGrid=False, wordWrap=False)
         self._empty = ""
-        # The theme and fonts are updated at the start of each repaint.
+        # Theme, font and font metrics, which are updated at the start of each repaint.
         self.painted_style: tuple[Theme, QFont, QFontMetricsF]
         self.hovered = -1
         self.setMouseTracking(True)
@@ -273,13 +273,13 @@ class RunView(QTableView):
         if down:
             self.sortByColumn(column, Qt.SortOrder.DescendingOrder if down > 0 else Qt.SortOrder.AscendingOrder)
         elif held & Qt.KeyboardModifier.ShiftModifier:
-            head.resizeSection(column, max(head.sectionSize(column) + right * _WIDER, head.minimumSectionSize()))
+            head.resizeSection(column, max(head.sectionSize(column) + right * _WIDTH_STEP, head.minimumSectionSize()))
         else:
             at = head.visualIndex(column)
             head.moveSection(at, min(max(at + right, 0), head.count() - 1))
 
     def set_empty_text(self, text: str) -> None:
-        """Set the text that is shown in the empty table. It must be "" if the table has rows."""
+        """Set the message of the empty table. It must be "" if the table has rows."""
         if text != self._empty:
             self._empty = text
             self.setAccessibleDescription(text)
@@ -299,15 +299,15 @@ class RunView(QTableView):
 class RunTable(QWidget):
     """A table of runs with a filter above it.
 
-    Enter or a double-click opens a run, Ctrl+D compares two runs, Delete deletes the selected runs, F2 edits the tag,
-    Ctrl+C copies the selected rows as tab-separated text, Ctrl+F goes to the filter, and Escape clears the filter.
-    Alt+Up and Alt+Down sort by the current column. Alt+Left and Alt+Right move this column; with Shift, they change its
-    width.
+    Enter or a double-click opens a run, Ctrl+D compares two runs, Delete deletes the selected runs, and F2 edits the
+    tag. Ctrl+C copies the selected rows as tab-separated text. Ctrl+F moves the focus to the filter, and Escape clears
+    the filter. Alt+Up and Alt+Down sort by the current column. Alt+Left and Alt+Right move this column. If Shift is
+    also pressed, they change the width of the column.
 
     Attributes
     ----------
     view : RunView
-        The table without the filter.
+        The table itself, without the filter.
 
     Signals
     -------
@@ -332,8 +332,8 @@ class RunTable(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = "There are no runs yet."
-        self._needed: dict[int, int] = {}  # This dictionary stores the width of each column's texts.
-        self._dragged: dict[int, int] = {}  # This dictionary stores the widths of columns that the user has set.
+        self._needed: dict[int, int] = {}  # Width in pixels that the contents of each column need.
+        self._dragged: dict[int, int] = {}  # Widths of the columns that the user has resized.
         self._filling = False
         self._selected: tuple[str, ...] = ()
         self._model = RunModel(self)
@@ -342,7 +342,7 @@ class RunTable(QWidget):
         UndoOfWindow(self._filter, always=True)
         self._filter.setToolTip(
             "Show runs that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
-            f"shipped runs ({keys_text('Ctrl+F')}; Esc clears)"
+            f"shipped runs ({keys_text('Ctrl+F')}; Esc clears the filter)"
         )
         self._filter.setAccessibleName("Filter runs")
         self._filter.setMaximumWidth(240)
@@ -356,13 +356,13 @@ class RunTable(QWidget):
     # Contents
 
     def set_rows(self, rows: Sequence[StoredRun]) -> None:
-        """Replace the runs, and keep the selection and the scroll position."""
+        """Replace the runs without changing the selection or the scroll position."""
         self._model.set_rows(rows)
         self._fit_columns(rows)
         self._show_counts()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that is shown if there are no runs."""
+        """Set the message that is shown if there are no runs."""
         self._placeholder = text
         self._show_counts()
 
@@ -411,7 +411,7 @@ class RunTable(QWidget):
         self.view.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def text(self) -> str:
-        """Return the selected rows, or all visible rows if none is selected, as tab-separated text with titles."""
+        """Return the selected rows, or all visible rows if none is selected, as tab-separated text with a header."""
         keys = set(self.shown())
         lines = [[column.title for column in SHOWN]]
         lines += [[column.text(run) for column in SHOWN] for run in self._model.rows if run.hash in keys]
@@ -422,9 +422,9 @@ class RunTable(QWidget):
     def _make_actions(self) -> dict[str, QAction]:
         actions = {}
         for name, text, keys, tip, slot in (
-            ("open", "Open", "Return", "Load this run on every page", self._open),
-            ("compare", "Compare", "Ctrl+D", "Compare two selected runs", self._compare),
-            ("delete", "Delete", "Delete", "Delete selected runs except shipped runs; you can undo this", self._delete),
+            ("open", "Open", "Return", "Load the parameters and the result of this run", self._open),
+            ("compare", "Compare", "Ctrl+D", "Compare the two selected runs", self._compare),
+            ("delete", "Delete", "Delete", "Delete selected runs except shipped ones; you can undo this", self._delete),
             ("tag", "Edit tag", "F2", "Add or change the tag of the selected run", self._edit_tag),
             ("copy", "Copy", "Ctrl+C", "Copy the selected rows as tab-separated text", self._copy),
         ):
@@ -483,10 +483,10 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[StoredRun]) -> None:
-        """Fit each column to `column.widest`, or to its texts if `column.widest` is empty.
+        """Fit the width of each column to the text `column.widest`, or to its contents if this text is empty.
 
-        Columns that the user has resized keep their widths. If there are many rows, only the texts of a sample are
-        measured. Tooltips show the texts that do not fit.
+        Columns that the user has resized keep their widths. If there are many rows, only a sample of the rows is
+        measured. Contents that do not fit are shown in tooltips.
         """
         metrics = QFontMetricsF(figure_font(self, TEXT))
         sample = rows[:: max(1, len(rows) // _SAMPLE)]
@@ -502,7 +502,8 @@ class RunTable(QWidget):
     def _fill(self) -> None:
         """Set the widths of all columns.
 
-        If space is short, the columns of data sets and methods get narrower. The tags get the remaining width.
+        If there is too little space, the columns of data sets and methods become narrower. If there is space left, the
+        column of tags becomes wider.
         """
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self.view.viewport().width()
@@ -524,11 +525,11 @@ class RunTable(QWidget):
 
     @Slot()
     def _show_counts(self) -> None:
-        """Update the number of shown runs, the buttons and the text of the empty table."""
+        """Update the number of visible and selected runs, the buttons, and the message of the empty table."""
         runs = self._selected_runs()
         self._selected = tuple(run.hash for run in runs)
         chosen, shown, total = len(self._selected), len(self._model.rows), len(self._model.runs)
-        text = counted(total, "run") if total else ""  # If there are no runs, the placeholder explains the reason.
+        text = counted(total, "run") if total else ""  # If there are no runs, the placeholder explains why.
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} selected" if chosen else text)
         n_stored = sum(not run.is_shipped for run in runs)
