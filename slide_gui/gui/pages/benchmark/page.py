@@ -108,7 +108,7 @@ class EvaluationPage(Page):
         self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Number of splits of each data set; selection and training are repeated on each split. 0 stands for the "
+            "Number of splits of each data set; selection and training are repeated on each split. 0 means the "
             "protocol’s number. The paper has 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)

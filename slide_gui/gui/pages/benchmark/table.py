@@ -46,7 +46,7 @@ _INDENT = 15  # Width in pixels of the space for a significance mark.
 
 
 def mark_color(standing: str, theme: Theme) -> str:
-    """Return the colour of the mark for this result of the comparison with SLIDE-SVM."""
+    """Return the colour of the mark for a result of the comparison with SLIDE-SVM."""
     return {"reference": theme.text, "better": theme.better, "worse": theme.worse}.get(standing, theme.muted)
 
 
@@ -265,7 +265,7 @@ class EvaluationTable(ResultTable):
             item.setText("\n".join(metrics.elidedText(line, end, available) for line in self.heads[section]))
 
     def set_order(self, column: int | None) -> None:
-        """Sort the rows by the column with this index, or restore the original order of the rows if it is None."""
+        """Sort the rows by the column with index `column`, or restore their original order if it is None."""
         self.order, self.rows = column, self._given
         self.horizontalHeader().setSortIndicator(-1 if column is None else column, Qt.SortOrder.AscendingOrder)
         if column is not None and column < len(self.heads):

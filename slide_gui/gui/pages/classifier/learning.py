@@ -75,7 +75,7 @@ class CriterionPlot(Plot):
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
-        """Return the position in pixels of an iteration. It is at the top edge if the criterion is not finite."""
+        """Return the position in pixels of an iteration's point, at the top edge if the criterion is not finite."""
         place, box = self.at(*self._values_of(step)), self.box()
         return QPointF(place.x(), min(max(place.y(), box.top()), box.bottom()))
 

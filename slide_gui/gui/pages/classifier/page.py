@@ -39,8 +39,8 @@ _PLACEHOLDERS = (
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
 _VARIANCES = [
-    Choice(f"{variance:g}", f"{100 * variance:g} % of variance", "keep the components that explain this fraction")
-    for variance in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+    Choice(f"{share:g}", f"{100 * share:g} % of variance", "keep components that explain this share of the variance")
+    for share in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # Length in characters of the longest class name that fits below an image.
 # Smallest heights in pixels of the page with up to five classes, and of a row of the confusion matrix. On a lower page,
@@ -57,7 +57,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
-        # Result, cell of the confusion matrix, staleness and data set for which the gallery was last filled.
+        # The gallery was last filled for this result, cell of the confusion matrix, `stale` flag and data set.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -90,7 +90,7 @@ class ClassifierPage(Page):
         self.train_button = add_button(self, row, "Train", _TRAIN, "primary", clicked=self._toggle)
         self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
         methods = [method for method in METHODS.values() if method.plain or method.regroups]
-        tip = "SLIDE with learned widths (§5 of the paper) or median widths, the raw input, or a variant of SLIDE"
+        tip = "Method to train: SLIDE with learned (§5 of the paper) or median widths, raw input, or a variant of SLIDE"
         self._method = self._choice(row, "Method", tip, methods)
         row.setStretchFactor(self._method, 2)
         tip = "Criterion that gradient descent minimises over the widths σ_t and C"
@@ -212,7 +212,7 @@ class ClassifierPage(Page):
             step = _describe_step(controller.training.latest, cancelled)
             self.cancelled.setText(f"Cancelled at {_place(cancelled)}: {step}.")
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
-            self.continue_button.setToolTip(f"{text}; the result is the same as without the interruption")
+            self.continue_button.setToolTip(f"{text}; the result will be the same as without the interruption")
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
         self._whitening.setVisible(variance is not None)
@@ -229,7 +229,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # Progress made before cancelling.
+            self._show_training(controller.training.latest, stale)  # This is the progress of the cancelled training.
             self.rate.setText("")
             self.details.setText("")
         else:

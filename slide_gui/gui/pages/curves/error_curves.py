@@ -221,7 +221,7 @@ class ErrorPlot(Plot):
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
         """Return (depth, end point of the line, vertical position of the label) for each visible line.
 
-        All positions are in pixels. They are chosen so that the labels do not overlap.
+        Positions are in pixels. Labels that would overlap are moved apart.
         """
         (left, right), (low, high) = self.shown()
         ends = []

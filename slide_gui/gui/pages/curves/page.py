@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # Delay between the last movement of a slider and the start of an estimate.
-_NEAR = 0.004  # Noise levels are treated as equal if they differ by less than this.
+_NEAR = 0.004  # Noise levels are treated as equal if they differ by less than this value.
 
 
 class CurvesPage(Page):
@@ -73,7 +73,7 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        for task in (controller.sweep, controller.trial):  # An estimate can start when they have ended.
+        for task in (controller.sweep, controller.trial):  # After a sweep or trial, an estimate can start.
             task.ended.connect(self._refresh_soon)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
@@ -252,7 +252,7 @@ class CurvesPage(Page):
 
         titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
         options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
-        # The figure that is visible comes first.
+        # Offer the visible figure first.
         options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
@@ -260,7 +260,7 @@ class CurvesPage(Page):
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
-        return self._controller.why_not() or "No error has been computed. Press Sweep, or train on the Classifier page."
+        return self._controller.why_not() or "No errors yet. Press Sweep, or train a classifier on the Classifier page."
 
     def numbers(self) -> str:
         names, cells = [], []
@@ -371,7 +371,7 @@ class CurvesPage(Page):
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
-        if arguments != self._known_of[0]:  # The noise slider does not change the known results.
+        if arguments != self._known_of[0]:  # Moving the noise slider changes none of these arguments.
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
@@ -468,7 +468,7 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Describe on how many rows the errors are counted.
+    """Describe the numbers of rows on which the errors are counted.
 
     The numbers for the curves, for the point that a sweep is computing, and for the estimate are listed separately.
     """

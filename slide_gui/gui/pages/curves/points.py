@@ -82,7 +82,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
     n = count(point.rate.n)
     if point.state != "done":
         running = point.state == "running"
-        text = f"being computed, {n} rows so far" if running else f"an estimate, {n} rows so far"
+        text = f"{'being computed' if running else 'an estimate'}, {n} rows evaluated so far"
         return [f"≈ {per_cent(point.error)}", place, text, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:

@@ -89,7 +89,7 @@ class RunsPage(Page):
             return "the runs could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
-        listed = f"{listed}; {others} (grey) with another results version" if others else listed
+        listed = f"{listed}; {others} (grey) with an older or newer results version" if others else listed
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
@@ -146,7 +146,7 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs as an example if the user has compared no runs and stored fewer than two."""
+        """Compare two shipped runs as an example if the user has compared no runs yet and stored fewer than two."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
@@ -165,7 +165,7 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
-_LEAST_HEIGHT = 400  # Height in pixels of the view below which the matrices and their captions would overlap.
+_LEAST_HEIGHT = 400  # Smallest height in pixels at which the matrices and their captions do not overlap.
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
