@@ -174,7 +174,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     for seed, divisor in ((2, 255.0), (3, 4095.0)):
         open_data(window, replace(dataset(seed=seed), scaling=np.repeat([[0.0], [divisor]], 64, axis=1)))
     choose(part.learned, workspace.earlier[0].fingerprint)
-    assert part.notice.text().endswith("; scaled range: 0 … 4095 here, 0 … 255 in training")
+    assert part.notice.text().endswith("; scaled from 0 … 4095 here, from 0 … 255 in training")
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
@@ -481,7 +481,7 @@ def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy
     refit(window, depth=1)
     view.draw()
     window.queue.stop()
-    assert view.status.text().startswith("The filling was stopped.")
+    assert view.status.text().startswith("Filling was stopped.")
     view.button.click()
     wait(lambda: "error on hidden pixels" in view.status.text())
 

@@ -122,10 +122,10 @@ def test_that_the_table_reads_formulas_aloud_escapes_names_and_omits_meanings_th
     table.set_lines("<img src='x.png'>", "", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
     assert "E[P]_ab = S_ab q = " in table.accessibleDescription()
     assert "<img src='x.png'>" in table.toPlainText()
-    assert "Both a and b must be kept" in table.toPlainText()
+    assert "Both a and b are kept" in table.toPlainText()
     window.resize(480, 300)
     settle()
-    assert "Both a and b must be kept" not in table.toPlainText()
+    assert "Both a and b are kept" not in table.toPlainText()
     assert table.document().idealWidth() <= table.width()
     assert table.document().size().height() <= table.height()
 

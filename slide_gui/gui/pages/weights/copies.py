@@ -1,8 +1,8 @@
 """The experiment that fits weights W_m to m corrupted copies of the data (eq. 5 to 7 of the paper).
 
-For large m, W_m approaches the weights W of the closed form (eq. 8). The plot is drawn by pyqtgraph, which draws a new
-point in 2 ms and follows a mouse move in 0.04 ms. Matplotlib takes 46 and 12 ms, and its import delays the view by
-270 ms; it draws only the exported figure (`slide_gui.figures.copies`).
+For large m, W_m approaches the weights W of the closed form (eq. 8). The plot is drawn with pyqtgraph, which takes
+2 ms to add a point and 0.04 ms to follow a mouse move. Matplotlib would take 46 ms and 12 ms, and its import would
+delay the view by 270 ms. It is therefore used only for the exported figure (`slide_gui.figures.copies`).
 """
 
 import math
@@ -33,11 +33,11 @@ from slide_gui.text import count, counted, fixed, significant
 
 _CHANNEL = "copies"
 _LAST = MOST_COPIES.bit_length() - 1
-_LABELS = 112  # The labels at the right ends of the lines have this width in pixels.
+_LABELS = 112  # Width, in pixels, of the labels at the right ends of the lines.
 
 
 class _Series(NamedTuple):
-    """A line of the plot: the relative error of all rows of W_m, or of one row, for each number of copies m."""
+    """A line of the plot: the relative error of the matrix W_m, or of one of its rows, for each number of copies m."""
 
     name: str
     is_row: bool
@@ -50,7 +50,7 @@ class _Series(NamedTuple):
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return the ticks of a base-2 logarithmic axis: every power of two, or every second power if many are visible."""
+    """Return the ticks of a base-2 logarithmic axis: all powers of two, or every second one if more than six fit."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
@@ -59,18 +59,18 @@ def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
 class CopiesPlot(Plot):
     """A plot of the relative error of W_m against m, the number of corrupted copies to which W_m is fitted.
 
-    A click or the keys Left and Right select a number of copies m. Each mark shows the geometric mean of the errors
-    over the seeds. Its whisker extends from the smallest to the largest error.
+    The user selects a number of copies m with a click or the keys Left and Right. Each dot is the geometric mean of the
+    errors obtained with several random seeds. Its whisker extends from the smallest to the largest error.
 
     Attributes
     ----------
     chosen : int or None
-        The selected number of copies m, which the plot marks.
+        The selected number of copies m, marked by a vertical line. None if no number is selected.
 
     Signals
     -------
     copies_chosen(int)
-        The number of copies m that the user selected by a click or by keys.
+        The user selected this number of copies m with the mouse or the keyboard.
     """
 
     copies_chosen = Signal(int)
@@ -86,21 +86,21 @@ class CopiesPlot(Plot):
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
-        self.setAccessibleName("Relative error of W fitted to m corrupted copies: plot")
+        self.setAccessibleName("Plot of the relative error of Wₘ, fitted to m corrupted copies")
 
     # Contents
 
     def set_copies(self, copies: Copies | None, feature: int, name: str, stale: bool = False) -> None:
-        """Plot two lines: the error of all rows of W_m, and the error of the row that reconstructs one feature.
+        """Plot two lines: the error of the matrix W_m, and the error of its row that reconstructs one feature.
 
-        From the start, the axis of m spans all values for which errors will be computed.
+        The axis of m always spans all values of m, including those whose errors are not computed yet.
 
         Parameters
         ----------
         name : str
-            Name of the feature, for the label of its line.
+            Name of the feature, shown in the label of its line.
         stale : bool
-            True if the errors must be grey, because they belong to an earlier fit or another layer.
+            True to draw the errors in grey, because they belong to an earlier fit or to another layer.
         """
         if copies is not self._copies or [series.name for series in self._series[1:]] != [f"row {name}"]:
             self._copies, self._series = copies, []
@@ -111,14 +111,14 @@ class CopiesPlot(Plot):
             values = [v for s in self._series for point in s.points for v in point[1:]]
             values += [s.reference / math.sqrt(MOST_COPIES) for s in self._series]
             low, high = (math.log10(0.9 * min(values)), math.log10(1.1 * max(values))) if values else (-2.0, 0.0)
-            # The error axis ends at thirds of a decade, so that it rarely changes when new errors arrive.
+            # The limits of the error axis are rounded to thirds of a decade, so that new errors rarely change them.
             self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
             self._set_filled(bool(self._series))
         self.set_stale(stale)
         self._describe()
 
     def set_chosen(self, copies: int | None) -> None:
-        """Mark the errors for this number of copies m in the plot, or remove the mark if `copies` is None."""
+        """Mark this number of copies m in the plot, or remove the mark if `copies` is None."""
         if copies != self.chosen:
             self.chosen = copies
             self._describe()
@@ -129,11 +129,11 @@ class CopiesPlot(Plot):
         return sorted({point[0] for series in self._series for point in series.points})
 
     def position(self, copies: int, error: float) -> QPointF:
-        """Return the position in the widget, in pixels, of the point for a number of copies m and its error."""
+        """Return the position in the widget, in pixels, of the point with this number of copies m and this error."""
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
-        """Return lines of text that report the errors for this number of copies m."""
+        """Return m, and the mean and range of the errors of each plotted line, as lines of text."""
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
@@ -177,7 +177,7 @@ class CopiesPlot(Plot):
     # Labels
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Label each line at its right end with its name and the slope fitted to its points."""
+        """Label each plotted line at its right end with its name and its fitted slope."""
         box = self.box()
         wanted = [self.position(MOST_COPIES, s.reference / math.sqrt(MOST_COPIES)).y() for s in self._series]
         places = evenly_apart(wanted, 34, box.top() + 8, box.bottom() - 16)
@@ -198,7 +198,7 @@ class CopiesPlot(Plot):
             return None
         return self.position(self._current, known[0]), self.lines_at(self._current)
 
-    # These methods respond to the mouse and to keys.
+    # Mouse and keyboard
 
     def _at(self, place: QPointF) -> int | None:
         if not self.box().adjusted(-8, 0, 8, 8).contains(place):
@@ -232,10 +232,10 @@ class CopiesPlot(Plot):
 
 
 class CopiesView(Experiment):
-    """The experiment that fits weights W_m to more and more corrupted copies of the data.
+    """The experiment that fits weights W_m to an increasing number m of corrupted copies of the data.
 
-    Once started, the computation restarts after each new fit of the layers. Other jobs may interrupt the computation,
-    and it stops when the view is hidden.
+    After the user has started the computation, it restarts whenever the layers are fitted again. Any other job may
+    interrupt it, and it stops when the view is hidden.
 
     Attributes
     ----------
@@ -244,16 +244,16 @@ class CopiesView(Experiment):
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input, row of Wₘ, row of the limit W, and difference of these rows")
-        self._data = self._workspace.dataset  # This is the data set of the experiment.
-        self._fitted: Layer | None = None  # The input of this layer is copied and corrupted.
-        self._study: CopiesStudy | None = None  # This object computes `copies`. It is None if no m remains.
+        super().__init__(context, parent, "Input, row of Wₘ, row of W, and difference between the two rows")
+        self._data = self._workspace.dataset  # The data set to which the results below belong.
+        self._fitted: Layer | None = None  # The fitted layer for which `_study` computes W_m.
+        self._study: CopiesStudy | None = None  # Computes `copies`. None after all values of m have been computed.
         self.copies: Copies | None = None
-        # This is the number m of corrupted copies that is selected in the plot, initially 32.
+        # The number of copies m that the user selected in the plot. Its results may not be computed yet.
         self._wanted = 32
         self._job: int | None = None
-        self._outdated = False  # This is True if `copies` belongs to an earlier fit of the layers.
-        self._restarts = False  # This is True if the computation restarts after a new fit of the layers.
+        self._outdated = False  # True if `copies` belongs to an earlier fit of the layers.
+        self._restarts = False  # True if a new fit of the layers restarts the computation.
         self._run = self._add_action("Start", with_keys("Fit Wₘ to corrupted copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
@@ -268,12 +268,12 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        # The method `refresh` can run before the signal `dataset_changed` arrives.
+        # The page may call `refresh` before this view has received the signal `dataset_changed`.
         if self._data is not self._workspace.dataset:
             self._forget()
         stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
-        # Do not restart a job that the user has stopped.
+        # If the job is no longer in the queue, the user has stopped it. Do not restart it.
         if self._job is not None and not self._workspace.queue.wants(_CHANNEL):
             self._job, self._restarts = None, False
         if self._is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
@@ -281,7 +281,7 @@ class CopiesView(Experiment):
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare the computation of W_m for a fitted layer. The old plot is grey until new errors are shown."""
+        """Prepare to compute W_m for a fitted layer. Until it is computed, the plot shows the old errors in grey."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
@@ -313,7 +313,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def toggle(self) -> None:
-        """Start, pause or resume the computation."""
+        """Start, stop or resume the computation."""
         if self._job is not None:
             self._stop()
         elif self._study is not None and self._is_fitted:
@@ -344,7 +344,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def _forget(self) -> None:
-        """Stop the computation of W_m, and discard the results for the data that were open before."""
+        """Stop the computation, and discard its results, because another data set has been opened."""
         self._data = self._workspace.dataset
         self._fitted = self._study = self.copies = self._job = None
         self.refusal, self._restarts = "", False
@@ -367,7 +367,7 @@ class CopiesView(Experiment):
         if copies is not None:
             n, total = count(copies.n_rows), count(copies.n_all)
             rows = f"Wₘ and W from a sample of {n} of {total} rows" if copies.n_rows < copies.n_all else f"{n} rows"
-            status = f"{rows} · geometric mean over {counted(copies.seeds, 'seed')} · dashed line: c/√m"
+            status = f"{rows} · geometric mean over {counted(copies.seeds, 'seed')} · dashed lines: fits of c/√m"
         self.status.setText(status)
         self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
@@ -389,7 +389,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the weights W_m and their errors for the selected m, or else for the largest computed m below it."""
+        """Return W_m and its errors for the selected m or, if they are not computed yet, for the next smaller m."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)
@@ -408,7 +408,7 @@ class CopiesView(Experiment):
             return ()
         shown = self._point(done) or done.points[0]
         result = CopiesResult(model, done, self._pixels.features()[0], shown.copies)
-        title = "the errors of Wₘ for m corrupted copies"
+        title = "the errors of Wₘ against the number of copies m"
         return (ExportOption("copies", title, lambda _progress: copies_export(result, source), style),)
 
     def numbers(self) -> str:

@@ -32,8 +32,8 @@ from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, number, per_cent, significant, told_apart
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
-# These are the widths in pixels of the class bars, of a support vector, and of the changed image with its text. The
-# changed image is the image after the changes that flip the prediction.
+# Widths, in pixels, of the class bars, of a support vector, and of the changed image with its description. The changed
+# image is the input after those pixel changes that flip the prediction.
 _BARS, _CARD, _FLIP = 216, 74, 190
 _MOST_BARS = 5
 _STOPPED = "The computation was stopped. Show another image to restart it."
@@ -42,13 +42,13 @@ _STOPPED = "The computation was stopped. Show another image to restart it."
 class SupportVectorCard(QWidget):
     """A widget that shows a support vector: its image, its class and its contribution to the margin.
 
-    The image is a button. A bar below the texts shows how much each layer contributes to the squared distance between
-    the input and the support vector.
+    The image is a button. A bar at the bottom shows how much each layer contributes to the squared distance between the
+    input and the support vector.
 
     Signals
     -------
     clicked(int)
-        The user clicked the image. The value is the row number of the support vector in the training set.
+        The user clicked the image. The argument is the index of the support vector in the training set.
     """
 
     clicked = Signal(int)
@@ -68,7 +68,7 @@ class SupportVectorCard(QWidget):
         self._shares.setFixedHeight(6)
 
     def show_vector(self, vector: SupportVector, name: str, picture: QPixmap, tip: str, colors: list[QColor]) -> None:
-        """Show a support vector with the name of its class. `colors` are the colours of the layers."""
+        """Show a support vector. `name` is the name of its class, and `colors` contains the colour of each layer."""
         self.row = vector.row
         self.image.setIconSize(picture.deviceIndependentSize().toSize())
         self.image.setIcon(QIcon(picture))
@@ -91,9 +91,9 @@ class SupportVectorCard(QWidget):
 
 
 class DecidedPart(QWidget):
-    """The widget that shows the prediction of the classifier for the image of the Flow view.
+    """The widget that shows the classifier's prediction for the image in the Flow view.
 
-    Without a classifier, it shows the reason and a button that trains one.
+    If there is no classifier, the widget shows why, and a button that trains one if this is possible.
     """
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
@@ -105,7 +105,7 @@ class DecidedPart(QWidget):
         self._arrange()
         row = flush(QHBoxLayout(self._hint), 12)
         self._why = placed(row, label("", self._hint, wraps=True), 1)
-        tip = "Train the classifier with the parameters in the panel; this also learns the widths and C"
+        tip = "Train the classifier with the parameters in the panel; this also learns the kernel widths and C"
         self._train = add_button(self, row, "Train", tip, clicked=self.controller.train_as_default)
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
@@ -116,7 +116,7 @@ class DecidedPart(QWidget):
         self._show()
 
     def _arrange(self) -> None:
-        """Arrange the bars of the classes, the support vectors and the changed image side by side."""
+        """Create the class bars, the support vectors and the changed image, side by side."""
         layout = flush(QVBoxLayout(self))
         self.brief = placed(layout, label("", self, "", wraps=True, height=32))
         self._details, self._hint = placed(layout, QWidget(self)), placed(layout, QWidget(self))
@@ -135,7 +135,7 @@ class DecidedPart(QWidget):
         self.about = placed(left, label("", self._details, wraps=True, height=30))
         left.addStretch(1)
         middle = nested(columns, QVBoxLayout(), spacing=6)
-        middle.addWidget(ElidedLabel("Nearest support vectors of the two top classes", self._details, ""))
+        middle.addWidget(ElidedLabel("Nearest support vectors of the top two classes", self._details, ""))
         self._vectors = nested(middle, QHBoxLayout(), spacing=_NARROW_GAP)
         self.cards = [placed(self._vectors, SupportVectorCard(self._details))]
         self.cards[0].clicked.connect(self._show_sample)
@@ -161,14 +161,14 @@ class DecidedPart(QWidget):
             self._show()
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
-        """Predict the class of an input of the stack, now and after each change of the classifier.
+        """Predict the class of this image now, and again whenever the classifier changes.
 
         Parameters
         ----------
         name : str
-            Symbol of the input in the texts: x, or x̃ if it is corrupted.
+            Symbol that denotes the image: x, or x̃ if it is corrupted.
         unlike : bool
-            True if the input is unlike the training images. A warning then replaces the prediction.
+            True if the image is unlike the training images. A warning then replaces the prediction.
         """
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
@@ -197,7 +197,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_known(self) -> None:
-        """Load the stored or shipped classifier of the current parameters if no classifier is shown."""
+        """If no classifier is shown, load the stored or shipped classifier that has the current parameters."""
         if self.isVisible():
             self._runs.show_known(self._runs.spec_of(self._runs.svm))
 
@@ -206,11 +206,11 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Show as many support vectors as fit. Hide the changed image if no support vector fits next to it."""
+        """Show as many support vectors as the width allows. Hide the changed image if not even one fits next to it."""
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
-        # Before the first prediction, one empty `SupportVectorCard` reserves the height.
+        # Before the first prediction, one empty `SupportVectorCard` reserves the height of the support vectors.
         shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
@@ -239,7 +239,7 @@ class DecidedPart(QWidget):
             flip = "" if controller.flip is None else self.flip_text.text().replace("\n", " · ")
             self.brief.setText(" · ".join(filter(None, (self.title.text(), flip, self.about.text()))))
         if self._unlike:
-            self.brief.setText("The classifier’s prediction would be unreliable for this image.")
+            self.brief.setText("The classifier’s prediction for this image would be unreliable.")
         self._reserve()
         self._fit()
 
@@ -259,11 +259,12 @@ class DecidedPart(QWidget):
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = fixed(decision.margin, 2)
-        # Compared directly, the second class wins, but the predicted class has more votes or wins the tie-break.
+        # In the direct comparison, the second class beats the predicted class. But the predicted class has more votes
+        # from all comparisons, or the same number of votes and a larger sum of margins.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"
-        self.title.setText(f"{first}, by {by} over {second}")
+        self.title.setText(f"{first} beats {second} by {by}")
         self.about.setText(self._about())
         shown = _bars(decision, names)[:_MOST_BARS]
         advance = self._bars[0][0].fontMetrics().horizontalAdvance
@@ -285,14 +286,14 @@ class DecidedPart(QWidget):
             tip = (
                 f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {names[vector.code]}\n"
                 f"K = {significant(vector.kernel, 3, unlike=1.0)}; adds {pull} to the margin in favour of {favoured}\n"
-                f"squared distance by layer: {shares}"
+                f"share of each layer in the squared distance: {shares}"
             )
             name, picture = told_apart(names)[vector.code], self._picture(dataset.train[vector.row])
             card.show_vector(vector, name, picture, tip, self._layer_colors(vector.shares))
         self._legend.setAccessibleName(", ".join(self._share_texts(decision.shares)))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
-            self.flip_text.setText(_STOPPED if self.controller.is_stopped else "searching for the fewest changes…")
+            self.flip_text.setText(_STOPPED if self.controller.is_stopped else "Searching for the fewest changes…")
             return
         self.flip_text.setText(_flip_text(flip, self._workspace.worded("pixel"), names[flip.code]))
         self._flip_image.setPixmap(self._picture(flip.image, flip.features))
@@ -310,19 +311,19 @@ class DecidedPart(QWidget):
         return f"input {self._input}, {about}{' (not the parameters in the panel)' if is_stale else ''}"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
-        """Return the name of each layer and its share of the squared distance from the input to support vectors."""
+        """Return the name of each layer with its share of the squared distance between input and support vectors."""
         assert self.controller.result is not None
         names = self.controller.result.spec.group_names
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return one colour per share. A layer has the same colour whether or not the input h⁰ has a share."""
+        """Return the colour of each share. A layer has the same colour whether or not the input h⁰ has a share."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
-        """Return a legend with the colour and share of each layer, as far as the layers fit in the width."""
+        """Return a legend with the colour and share of each layer. Layers that exceed the width are left out."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
@@ -342,7 +343,7 @@ class DecidedPart(QWidget):
         return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
-        """Return a picture of a sample with the changed features outlined. Bars show features that are not pixels."""
+        """Return a picture of a sample, with bars for features that are not pixels. Changed features are outlined."""
         dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
         assert dataset is not None
         shape = dataset.image_shape
@@ -370,7 +371,7 @@ class DecidedPart(QWidget):
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:
-    """Return the name, length and text of the bar of each class, with the predicted class first.
+    """Return the name of each class with the length and label of its bar. The predicted class comes first.
 
     The bars show votes or, if there are only two classes, the margin.
     """

@@ -1,4 +1,4 @@
-"""The base class of the experiments on the tab Why it works."""
+"""The base class of the experiments in the view “Why it works”."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,18 +21,18 @@ from slide_gui.gui.widgets.weight_tiles import TileScroll
 
 
 class Experiment(View):
-    """The base class of the experiments on one layer: a row of controls above tiles, one of which shows the image.
+    """The base class of the experiments, which has a row of controls above tiles. The first tile shows the image.
 
     Attributes
     ----------
     layers : QComboBox
-        Selects the layer.
+        The box that selects the layer.
     status : ElidedLabel
-        Text about the state of the experiment.
+        Message about the progress or the result of the experiment.
     tiles : WeightTiles
-        The image and rows of W; hovering over the image selects a pixel.
+        The image and rows of W. Hovering over the image selects a pixel.
     column : QVBoxLayout
-        Holds the controls and the tiles.
+        The layout that contains the controls and the tiles.
     """
 
     shows_rows = False
@@ -52,11 +52,11 @@ class Experiment(View):
 
     @property
     def layer(self) -> int:
-        """Return the number of the selected layer; the first layer is 1."""
+        """Return the number of the selected layer, counted from 1."""
         return max(self.layers.currentIndex(), 0) + 1
 
     def set_layer(self, layer: int) -> None:
-        """Offer the layers up to the current depth. Select `layer`, or the last layer if `layer` exceeds the depth."""
+        """List the layers up to the current depth. Select `layer`, or the last layer if `layer` exceeds the depth."""
         depth = self._workspace.state.parameters.depth
         if self.layers.count() != depth:
             self.layers.clear()
@@ -84,13 +84,13 @@ class Experiment(View):
         return TileRow(title, subtitle, QColor(theme_of(self).accent), False, tuple(tiles))
 
     def _set_tiles(self, heads: Sequence[str], tiles: Sequence[Tile | None]) -> None:
-        """Show the image and then `tiles` in one row, whose title is the name of the selected pixel."""
+        """Show the image and then `tiles` in one row, titled with the name of the selected pixel."""
         a = self._pixels.target
         row = self._tile_row(self._workspace.feature_name(a), "", (self._image(a), *tiles))
         self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel at (tile row, tile column, pixel), or None if this tile does not show the image."""
+        """Return the pixel at `spot` = (tile row, tile column, pixel), or None if this tile does not show the image."""
         return spot[2] if spot[1] == 0 else None
 
     @Slot(object)

@@ -1,6 +1,7 @@
 """The experiment that computes one weight step by step (§3 of the paper).
 
-It shows the scatter matrix S, the expectations E[P] (clean · corrupted) and E[Q] (corrupted · corrupted), and W.
+It shows the scatter matrix S, the weights W, and two expectations over the corruption. E[P] contains products of clean
+and corrupted values, and E[Q] contains products of corrupted values.
 """
 
 import math
@@ -31,7 +32,7 @@ _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 @dataclass(frozen=True)
 class ExplainLine:
-    """A step in the computation of a weight: name, formula, formula with numbers, result and meaning."""
+    """A step in the computation of a weight: its symbol, formula, formula with numbers, value and meaning."""
 
     name: str
     formula: str
@@ -61,12 +62,12 @@ def html_math(text: str) -> str:
 
 
 class FormulaTable(QTextEdit):
-    """A table of the steps in the computation of a weight; its text can be selected.
+    """A table of the steps in the computation of a weight. The user can select its text.
 
     Attributes
     ----------
     title : str
-        The text above the steps.
+        Heading above the steps.
     lines : tuple of ExplainLine
         The steps.
     """
@@ -82,7 +83,7 @@ class FormulaTable(QTextEdit):
         self.setAccessibleName("Computation of one weight: table of formulas")
 
     def set_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
-        """Show a title, the reason for the choice of pixel b, and the steps, all in grey if `stale` is True."""
+        """Show a title, the reason why pixel b was selected, and the steps. Everything is grey if `stale` is True."""
         self.title, self._reason, self.lines, self._stale = title, reason, lines, stale
         steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
         self.setAccessibleDescription("; ".join([title, reason, *steps]))
@@ -105,7 +106,7 @@ class FormulaTable(QTextEdit):
         self.limit_height(self._most)
 
     def limit_height(self, most: float) -> None:
-        """Show the whole table, or at most this height in pixels with a scroll bar."""
+        """Limit the height of the table to this number of pixels. A higher table has a scroll bar."""
         self._most = most
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         height = round(self.document().size().height()) + 2 * self.frameWidth()
@@ -115,7 +116,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # An equal width means that only the scroll bar changed.
+        if self.width() != self._shown_width:  # The line breaks depend only on the width.
             self._show()
 
 
@@ -132,11 +133,11 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = p = 1 − noise"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
-            "Both a and b must be kept: probability q² (eq. 10)",
+            "Both a and b are kept with probability q² (eq. 10)",
         ),
         ExplainLine(
             "E[Q]_{aa}", "S_{aa} q", f"{s_aa} · {q}", _amount(e.q_row[e.a]),
-            "Only a must be kept: probability q (eq. 10)",
+            "Pixel a is kept with probability q (eq. 10)",
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", weight,
@@ -151,16 +152,16 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
 
 
 def _amount(value: float) -> str:
-    """Format a sum over the samples: with two decimals, or with four significant digits if its size is below 10."""
+    """Format a sum over the samples with two decimals, or with four significant digits if it is between −10 and 10."""
     if abs(value) >= 1e6:
         return number(value)
     return fixed(value, 2) if abs(value) >= 10.0 or not value else significant(value, 4)
 
 
 class ExplainedWeight(Experiment):
-    """The experiment that computes the weight with which pixel b reconstructs the selected pixel a.
+    """The experiment that shows how to compute the weight of pixel b in the reconstruction of the selected pixel a.
 
-    Pixel b is the pixel under the mouse, or else the pixel with the largest weight except a itself.
+    Pixel b is the pixel under the mouse or, if there is none, the pixel with the largest weight apart from a itself.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -178,21 +179,21 @@ class ExplainedWeight(Experiment):
             return
         if not self._workspace.state.parameters.depth:
             self._show_none(
-                self._workspace.worded("Depth 0: no pixel is reconstructed"), "Increase the depth to explain a weight."
+                self._workspace.worded("Depth 0: no pixel is reconstructed"), "Increase the depth to obtain weights."
             )
             return
         row = self._row(a)
         scatter = stack.layers[layer - 1].scatter if stack is not None and len(stack.layers) >= layer else None
         if row is None or stack is None or scatter is None:
-            self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
+            self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit is complete.")
             return
         if self._workspace.state.parameters.sharing != "none":
             self._show_none(
                 "All pixels share one kernel",
-                "The table needs one row of W for each pixel. Select such rows under More ▸ Weights in the panel.",
+                "The table needs one row of W per pixel. Select “one row of W per pixel” under More ▸ Weights.",
             )
             return
-        b, why = strongest(row.weights, a), "b has the largest weight, apart from a itself."
+        b, why = strongest(row.weights, a), "Apart from a itself, b has the largest weight."
         if self._pixels.source is not None:
             b, why = self._pixels.source, self._workspace.worded("b is the pixel under the mouse.")
         preview, stale = fitting.preview if layer == 1 else None, row.stale or row.approximate
@@ -215,7 +216,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # The table has no steps, or formulas without numbers.
+        if not lines or not lines[-1].value:  # There are no steps, or they are outdated and have no numbers.
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

@@ -1,4 +1,4 @@
-"""The experiment that hides pixels and fills them by W and by the best linear map for these hidden pixels."""
+"""The experiment that hides pixels and estimates them by W and by the best linear map for these hidden pixels."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -13,30 +13,30 @@ from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, significant
 
-_MOST = 3000  # The best linear map for the hidden pixels is computed for at most this number of features.
+_MOST = 3000  # Largest number of features for which the best linear map for the hidden pixels is computed.
 
 
 class FillView(Experiment):
-    """The experiment that hides a random fraction 1 − p of the pixels, at least one pixel, and fills them twice.
+    """The experiment that hides a random fraction 1 − p of the pixels, at least one, and fills them in two ways.
 
     Attributes
     ----------
     pictures : ndarray or None
-        Four images: the original, the original with NaN for hidden pixels, the image filled by W, and the image filled
-        by the best linear map for these hidden pixels. None until the images are computed for the open data.
+        Four images: the original, the original with NaN for hidden pixels, and the images in which the hidden pixels
+        are filled by W and by the best linear map for these pixels. None until they are computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
+        super().__init__(context, parent, "Input with hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
-        # This holds the layer, image and hidden pixels that were last submitted for filling.
+        # The layer, the image and the hidden pixels of the last job that was submitted.
         self._wanted: object = None
         self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Hide another random selection of features", self.draw)
 
     def draw(self) -> None:
-        """Select other random pixels, hide them and fill them."""
+        """Hide a new random selection of pixels and fill these pixels."""
         self._seed += 1
         self.refresh()
 
@@ -50,7 +50,7 @@ class FillView(Experiment):
         self.button.setEnabled(not sentence)
         self.button.setText(self._workspace.worded("Hide other pixels"))
         if not sentence and self._is_stale and not self._workspace.queue.wants("fill"):
-            sentence = self._workspace.worded("The filling was stopped. Press Hide other pixels to fill again.")
+            sentence = self._workspace.worded("Filling was stopped. Press “Hide other pixels” to start again.")
         elif sentence:
             self._wanted, self._is_stale = None, True
         if self.pictures is not None and self._workspace.state.parameters.depth:
@@ -63,19 +63,19 @@ class FillView(Experiment):
             pairs = zip(self.pictures[1:], captions, strict=True)
             tiles = [Tile.of(values, shape, INK, caption, a, stale=stale) for values, caption in pairs]
             if not self._is_stale:
-                sentence = f"Root mean squared error on hidden pixels: {first} by W, {second} by the map for this mask."
+                sentence = f"Root mean squared error on hidden pixels: {first} with W, {second} with the best map."
                 sentence = self._workspace.worded(sentence)
         self.status.setText(sentence)
-        self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)
+        self._set_tiles(("hidden", "filled by W", "filled by best map") if tiles else (), tiles)
 
     def _start(self) -> str:
-        """Start to fill the hidden pixels if necessary. Return "", or the reason why they cannot be filled."""
+        """Start filling the hidden pixels if necessary. Return "", or the reason why they cannot be filled."""
         parameters, fitting = self._workspace.state.parameters, self._workspace.fitting
         shown, layer = self._shown.values, fitting.stack.layers[0] if fitting.stack and fitting.is_fresh(1) else None
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:
             return "Layer 1 is being fitted." if parameters.depth else NO_LAYER
         if len(shown) > _MOST:
-            return f"Filling is limited to {count(_MOST)} features. Open data with fewer features."
+            return f"This experiment is limited to {count(_MOST)} features. Open data with fewer features."
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
         order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))
@@ -115,5 +115,5 @@ class FillView(Experiment):
         names = [(self._workspace.feature_name(int(k)),) for k in hidden]
         cells = self.pictures[[0, 2, 3]][:, hidden].T.tolist()
         return table_text(
-            (self._workspace.worded("pixel"),), names, ("image", "filled by W", "filled for this mask"), cells
+            (self._workspace.worded("pixel"),), names, ("image", "filled by W", "filled by best map"), cells
         )

@@ -42,12 +42,12 @@ from slide_gui.text import count, counted, dataset_title, layer_name, mean_squar
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-# Passing an image of d features through l layers takes l·d² multiplications. The GUI thread computes at most this
-# number of multiplications, which takes 6 ms. Larger computations run in the job queue.
+# Passing an image of d features through l layers takes l·d² multiplications. Up to this number, which takes 6 ms, they
+# are computed in the GUI thread. Larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
-_LOW = 540  # If the view is lower than this number of pixels, the prediction is shortened to one line.
-# These are the smallest width of the image name with its buttons and the largest width of the colour bar, in pixels.
+_LOW = 540  # Height of the view, in pixels, below which the prediction is shortened to one line.
+# Smallest width of the row with the image's name and buttons, and largest width of the colour bar, in pixels.
 _IMAGE_ROW, _BAR = 232, 260
 _UNLIKE = "This image is unlike the training images: few of them share its bright pixels, or it is blank."
 
@@ -58,11 +58,11 @@ class FlowPart(View):
     Attributes
     ----------
     flow : Flow or None
-        The hidden representations that are shown. None before the layers are fitted.
+        The image and the hidden representations that are shown. None until the layers are fitted.
     notice : ElidedLabel
-        A sentence about the layers or the image that is shown.
+        Legend of the numbers below the tiles, or a note about the image or the layers.
     corrupt : QAbstractButton
-        Switches the corruption on or off.
+        The button that switches the corruption on or off.
 
     Signals
     -------
@@ -76,15 +76,16 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        # The layers shown were fitted to the data with the fingerprint `_fingerprint`.
+        # The layers that are shown, and the fingerprint of the data to which they were fitted.
         self._stack: Stack | None = None
         self._fingerprint = ""
-        # This detector was fitted to the images with the fingerprint `_compared`.
+        # The detector of images that are unlike the training images, which have the fingerprint `_compared`. The box
+        # `learned` lists models for data with the fingerprint `_listed`.
         self._likeness: Likeness | None = None
         self._compared = self._listed = ""
-        self._image: NDArray[Any] | None = None  # This is the image with the user's strokes, of shape (d,).
+        self._image: NDArray[Any] | None = None  # The image with the user's strokes, of shape (d,).
         self.flow: Flow | None = None
-        self._stale = False  # This is True if the layers shown do not match the current parameters.
+        self._stale = False  # True if the layers shown do not match the current parameters.
         self._seed = 0
         self.view = FlowView(self)
         self.view.canvas.drawn.connect(self._drawn)
@@ -134,7 +135,7 @@ class FlowPart(View):
 
     def _build_drawing(self, row: QHBoxLayout) -> None:
         self._modes = ChoiceButtons(self)
-        tips = "Draw with the left button; the right button or Shift erases", "Erase with the left button"
+        tips = "Draw with the left mouse button; erase with the right one or Shift", "Erase with the left mouse button"
         for erases, (text, tip) in enumerate(zip(("Draw", "Erase"), tips, strict=True)):
             button = self._modes.add(erases, text, self)
             button.setToolTip(with_keys(tip, "Ctrl+D"))
@@ -166,7 +167,7 @@ class FlowPart(View):
         self.view.canvas.erases = bool(erases)
 
     def toggle_erasing(self) -> None:
-        """Switch the left button between drawing and erasing."""
+        """Switch the left mouse button between drawing and erasing."""
         self.set_erasing(1 - self._modes.checkedId())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -177,7 +178,7 @@ class FlowPart(View):
     # These methods are called by the window. ---------------------------------------------------------------------
 
     def set_corrupted(self, corrupted: bool) -> None:
-        """Switch the corruption on or off. The classifier predicts the class of the image that the view shows."""
+        """Switch the corruption on or off. The prediction then refers to the corrupted or to the clean image."""
         self.corrupt.setChecked(corrupted)
         self.refresh()
 
@@ -235,7 +236,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            # A new image on the canvas emits the signal `drawn`, as a stroke does. The signal refreshes the view.
+            # A new image on the canvas, like a stroke, makes the canvas emit `drawn`, which refreshes the view.
             self._shown.show_on(self.view.canvas)
 
     @Slot(object)
@@ -245,7 +246,7 @@ class FlowPart(View):
 
     @Slot()
     def refresh(self) -> None:
-        """Compute and show the representations of the image in all layers, in the job queue if this takes long."""
+        """Compute and show the representation of the image in each layer. Long computations run in the job queue."""
         self._take_stack()
         image, stack, foreign, dataset = self._image, self._stack, self.foreign, self._workspace.dataset
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
@@ -263,7 +264,7 @@ class FlowPart(View):
             self._show(stack, self._forward.flow(stack, image, surviving))
             return
         if self.flow is not None and not (foreign or self._workspace.fitting.is_current(stack.parameters)):
-            # The previous result stays visible, in grey, until the new layers are fitted.
+            # The parameters have changed, so show the previous result in grey until the new layers are fitted.
             self._show(stack, self.flow)
         self._workspace.queue.submit(
             "Passing the input through the layers",
@@ -275,7 +276,7 @@ class FlowPart(View):
 
     @property
     def foreign(self) -> FittedModel | None:
-        """Return the selected model of previously opened data, or None if the open data are selected."""
+        """Return the model selected in the box `learned`, or None if the layers of the open data are selected."""
         return next((model for model in self._others() if model.fingerprint == self.learned.currentData()), None)
 
     def _others(self) -> list[FittedModel]:
@@ -295,7 +296,7 @@ class FlowPart(View):
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
         tip = "Pass the input through layers that were fitted to previously opened data"
-        self.learned.setToolTip(tip if others else f"{tip}; for this, first open other data with the same features")
+        self.learned.setToolTip(tip if others else f"{tip}; first open other data with the same features")
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
@@ -305,10 +306,10 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (other, other_size) = here[:, 0], there[:, 0]
-        return f"{text}; scaled range: {low:g} … {low + size:g} here, {other:g} … {other + other_size:g} in training"
+        return f"{text}; scaled from {low:g} … {low + size:g} here, from {other:g} … {other + other_size:g} in training"
 
     def _take_stack(self) -> None:
-        """Store the layers to show. During a new fit to the same data, the last complete stack remains stored."""
+        """Update the layers to show. During a new fit to the same data, keep the last complete stack."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         if dataset is None:
             return
@@ -322,7 +323,7 @@ class FlowPart(View):
             self._stack = replace(stack, layers=stack.layers[:depth])
 
     def _compare_training_images(self) -> None:
-        """Fit the detector of images that are unlike the training images, once per data set, in the job queue."""
+        """Fit the detector of images that are unlike the training images. This job runs once per data set."""
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint == self._compared:
             return
@@ -331,11 +332,11 @@ class FlowPart(View):
         if dataset.image_shape is None:
             return
         self._workspace.queue.submit(
-            "Comparing the training images",
+            "Fitting the detector of unusual images",
             partial(Likeness, dataset.train),
             channel="likeness",
             on_result=self._compared_images,
-            failure="The training images could not be compared",
+            failure="The detector of unusual images could not be fitted",
             background=True,
         )
 
@@ -351,8 +352,8 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        # If features are not pixels, the bars in all tiles have the colour map of hᵏ. The colour limits of x are
-        # always ±1. The limits of T are also ±1 if T has no negative values.
+        # The caption of the colour bar lists the tiles to which it applies. Images of x, and of T without negative
+        # values, have a grey scale instead. Bars in such tiles have the colour map of hᵏ with the limits ±1.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
@@ -372,11 +373,11 @@ class FlowPart(View):
         self._decided.setVisible(foreign is None)
         self.refusal = _NOT_EXPORTED if foreign else ""
         if fitted is not None:
-            self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
+            self._decided.follow(flow.corrupted, _input_symbol(flow), is_unlike)
         else:
             self._decided.controller.rest()
         legend = _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
-        legend += "" if _entered(flow) == "x" else " Only x is corrupted here."
+        legend += "" if _input_symbol(flow) == "x" else " Only the input x is corrupted."
         legend = legend if depth else NO_LAYER
         self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
         is_badge = self.notice.text() != legend
@@ -391,7 +392,7 @@ class FlowPart(View):
 
 _NOT_EXPORTED = "To export the Flow view, select “these data” in the box “learned on”."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
-# This legend is used if the layers take two lines.
+# If the layers take two lines, there is only one number below each hᵏ.
 _SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
 
 
@@ -400,7 +401,7 @@ def _has_negative_t(flow: Flow) -> bool:
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Return a text with the name of a model's data, its noise level and its number of layers."""
+    """Return a label with the name of a model's data, its noise level and its number of layers."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 
@@ -423,15 +424,15 @@ def flow_columns(
     colors : str
         Colour map of hᵏ. It is also the colour map of all T(hᵏ⁻¹) if any of them has negative values.
     limit : float or None
-        The colour map ranges from −limit to limit. If None, the limit is the largest absolute value of each tile.
+        The colour map ranges from −limit to limit. If None, the limit of each tile is its largest absolute value.
     stale : bool
-        True if the layers must be grey and without numbers, because they do not match the current parameters.
+        True to draw the layers in grey and without numbers, because they do not match the current parameters.
     """
 
     def scale_of(values: NDArray[Any]) -> ColorScale:
         return ColorScale.symmetric(colors, float(np.abs(values).max(initial=0.0)) if limit is None else limit)
 
-    name, is_signed = _entered(flow), _has_negative_t(flow)
+    name, is_signed = _input_symbol(flow), _has_negative_t(flow)
     columns = [_input(flow, name, shape)]
     for k in range(1, depth + 1):
         below = layer_name(k - 1) if k > 1 else name
@@ -445,21 +446,21 @@ def flow_columns(
     return tuple(columns)
 
 
-def _entered(flow: Flow) -> str:
-    """Return the symbol of the stack's input: x, or x̃ if the input is corrupted."""
+def _input_symbol(flow: Flow) -> str:
+    """Return the symbol of the stack's input: x, or x̃ if it is corrupted."""
     return "x" if flow.survivors.all() else "x̃"
 
 
-def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
+def _input(flow: Flow, symbol: str, shape: Shape) -> FlowColumn:
     lines: tuple[str, ...] = ("not corrupted",)
-    if entered != "x":
+    if symbol != "x":
         corrupted = f"{count(int(np.count_nonzero(~flow.survivors)))} of {count(flow.clean.size)} set to 0"
         lines = (corrupted, f"{mean_square(flow.corruption_error)} from x")
     seen = np.where(flow.survivors, flow.corrupted, np.nan)
     return FlowColumn(
-        _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
-        _tile(entered, seen, shape, lines=lines, tip="Input of the stack; values set to 0 are tinted"),
-        down="" if entered == "x" else "corrupt",
+        _tile("x", flow.clean, shape, lines=(_caption(flow.clean),), tip="h⁰, the input"),
+        _tile(symbol, seen, shape, lines=lines, tip="Input of the stack; values set to 0 are tinted"),
+        down="" if symbol == "x" else "corrupt",
         across="T",
     )
 
@@ -471,8 +472,8 @@ def _layer(
     lines: tuple[str, ...] = (f"{mean_square(layer.input_error)} from x",)
     if k > 1:
         lines = (f"{mean_square(layer.target_error)} from {below}", *lines)
-    lit, tip = (_lit(layer.squashed),), f"{name} = {weights} T({below}), values {_reach(layer.output)}"
-    upper = _tile(f"T({below})", layer.squashed, shape, scales[0], () if stale else lit, f"T applied to {below}")
+    caption, tip = (_caption(layer.squashed),), f"{name} = {weights} T({below}), values {_range(layer.output)}"
+    upper = _tile(f"T({below})", layer.squashed, shape, scales[0], () if stale else caption, f"T applied to {below}")
     lower = _tile(name, layer.output, shape, scales[1], () if stale else lines, "" if stale else tip)
     return FlowColumn(upper, lower, weights, "T", stale)
 
@@ -483,12 +484,12 @@ def _tile(
     return FlowTile(title, values.astype(np.float32).reshape(shape or values.shape), scale, lines, tip)
 
 
-def _lit(values: NDArray[Any]) -> str:
-    """Return the number of ones as text if all values are 0 or 1, and otherwise the range of the values as text."""
+def _caption(values: NDArray[Any]) -> str:
+    """Return a caption with the number of ones if all values are 0 or 1, and otherwise with the range of the values."""
     if np.isin(values, (0, 1)).all():
         return counted(int(values.sum()), "one")
-    return _reach(values)
+    return _range(values)
 
 
-def _reach(values: NDArray[Any]) -> str:
+def _range(values: NDArray[Any]) -> str:
     return f"{signed(float(values.min()))} to {signed(float(values.max()))}"
