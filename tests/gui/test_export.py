@@ -202,7 +202,7 @@ def test_that_an_animation_restores_its_session_when_it_is_dropped(window, tmp_p
     window.workspace.select(pins=(3, 9))
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "1")
-    assert dialog.windowTitle() == "Export the animation by noise level"
+    assert dialog.windowTitle() == "Export the animation over the noise levels"
     choose(dialog.width_box, "single")
     assert dialog.style_chosen().dpi == 150
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "moving.gif"), ""))

@@ -175,7 +175,7 @@ class FlowPart(View):
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
 
-    # These methods are called by the window. ---------------------------------------------------------------------
+    # Methods that the window calls ------------------------------------------------------------------------------
 
     def set_corrupted(self, corrupted: bool) -> None:
         """Switch the corruption on or off. The prediction then refers to the corrupted or to the clean image."""

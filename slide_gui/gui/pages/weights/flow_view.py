@@ -1,4 +1,4 @@
-"""The paper’s schematic as an interactive picture: an image to draw on, its corruption, and all layers."""
+"""An interactive version of the paper’s schematic: an image to draw on, its corruption, and all layers."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -30,29 +30,29 @@ from slide_gui.text import fixed
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 144
-# These are the preferred side length of the canvas and the largest side length of any image, in logical pixels.
+# Preferred side length of the canvas, and largest side length of any image, in logical pixels.
 _CANVAS, _LARGEST = 252, 336
-_DRAWABLE = 6  # An image pixel with this number of logical pixels on each side is easy to hit with the mouse.
-_LINES = 2  # Each lower tile has this number of lines of text below it.
-# These are the width of a line of text below a tile and the gap between the texts of two columns.
+_DRAWABLE = 6  # An image pixel is easy to hit with the mouse if its sides have this length in logical pixels.
+_LINES = 2  # Number of lines of text below a lower tile.
+# Width, in pixels, of a caption below a tile, and gap between the captions of two columns.
 _WORDS, _MARGIN = 96, 10
-# A tile and the gap on its right are together at least `_SYMBOLS` pixels wide, for the labels of arrows. If possible,
-# they are at least `_RANGE` pixels wide, for a text such as "−0.50 to +0.73".
+# A tile and the gap to its right are together at least `_SYMBOLS` pixels wide, so that the label of an arrow fits.
+# If possible, they are at least `_RANGE` pixels wide, so that a caption such as "−0.50 to +0.73" fits.
 _SYMBOLS, _RANGE = 80, 96
-# These are the largest number of layers in one line and the gap between two lines of layers, in pixels.
+# Largest number of layers in one line, and gap in pixels between two lines of layers.
 _IN_ONE_LINE, _BETWEEN = 5, 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input column and of `depth` layers in the Flow view. Six or more layers take two lines."""
+    """The positions of the input column and of `depth` layers in the Flow view. Six or more layers are in two lines."""
 
     height: float
     depth: int
 
     @cached_property
     def per_line(self) -> int:
-        """Return the number of layers in the first line. The second line, if any, has this number or one fewer."""
+        """Return the number of layers in the first line. The second line, if any, has the same number or one fewer."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @property
@@ -67,9 +67,9 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Return the sizes at which an image pixel is drawn on the canvas and in the tiles.
+        """Return the side length of an image pixel on the canvas, and that in the tiles, in logical pixels.
 
-        If possible, both are integer numbers of device pixels.
+        If possible, both lengths are an integer number of device pixels.
         """
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shape)
@@ -77,7 +77,7 @@ class FlowLayout(ImageLayout):
         tile = next((s for s in small if self._fits(self._least(s), s)), small[-1])
         drawn = [s for s in small if s * longest <= max(_CANVAS, tile * longest)]
         least = self._least(tile)
-        # The canvas becomes smaller, but at most by one half, if the texts below the tiles need the width.
+        # If the captions below the tiles need the width, the canvas shrinks, but at most to half its preferred size.
         passes = (_RANGE, max(least, 0.5 * _CANVAS / longest)), (_SYMBOLS, least)
         fitting = (s for wide, smallest in passes for s in drawn if s >= smallest and self._fits(s, tile, wide))
         return next(fitting, least), tile
@@ -93,7 +93,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def gap(self) -> float:
-        """Return the gap between two columns, which is wider if the tiles are narrower than their texts."""
+        """Return the gap between two columns, which is wider if the tiles are narrower than their captions."""
         canvas, tile = self.canvas.width(), self.size[0]
         spare = (self.width - self._across(canvas, tile, _least_gap(tile))) / (self.per_line + 1)
         wide = max(ARROW, _WORDS + _MARGIN - tile)
@@ -116,7 +116,7 @@ class FlowLayout(ImageLayout):
         return DOWN - 8 if self.wraps else DOWN
 
     def _below(self, height: float) -> float:
-        """Return the total height of everything below an upper tile: texts, arrow and a lower tile of this height."""
+        """Return the height of everything below an upper tile: captions, an arrow, and a lower tile of this height."""
         return LINE + self._arrow + HEAD + height + self.n_lines * LINE
 
     @cached_property
@@ -132,7 +132,7 @@ class FlowLayout(ImageLayout):
         if self.bars:
             spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
             width = spare / (self.per_line + 1)
-            if width < _WORDS:  # The texts of the last tile need a margin on their right.
+            if width < _WORDS:  # The captions of the last column need a margin to their right.
                 width -= (ARROW - _MARGIN) / (self.per_line + 1)
             texts = 2 * EDGE + (1 + self.wraps) * (HEAD + self._below(0.0)) + _BETWEEN * self.wraps
             height = (self.height - texts) / (2 + 2 * self.wraps)
@@ -154,7 +154,7 @@ class FlowLayout(ImageLayout):
         return QRectF(self._left(column), self._base(column) + LINE + self._arrow + HEAD, w, h)
 
     def _base(self, column: int) -> float:
-        """Return the y coordinate of the bottom of the upper tile of a column."""
+        """Return the y coordinate of the bottom edge of a column's upper tile."""
         height = self.size[1]
         if column == 0 or not self.wraps:
             return self.canvas.bottom()
@@ -166,19 +166,19 @@ class FlowLayout(ImageLayout):
         return EDGE if position == 0 else first + (position - 1) * (self.size[0] + self.gap)
 
     def head(self, box: QRectF) -> QRectF:
-        """Return the rectangle of the title above a tile with the rectangle `box`."""
+        """Return the rectangle of the title above the tile that occupies `box`."""
         beyond = min(_beyond(box.width(), self.gap), self.gap - 0.5 * ARROW)
         return QRectF(box.x(), box.y() - HEAD - self._apart(box), box.width() + beyond, HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
-        """Return the rectangle of the lines of text below a tile with the rectangle `box`."""
+        """Return the rectangle of the captions below the tile that occupies `box`."""
         width = self.canvas.width() + self.gap - _MARGIN if box.x() == EDGE else 0.0
         width = max(width, box.width() + _beyond(box.width(), self.gap))
         n_lines = _LINES if box.x() == EDGE else self.n_lines
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance between a tile and its texts, which leaves space for the focus ring of the canvas."""
+        """Return the distance between a tile and its title or captions. The canvas needs it for its focus ring."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -190,11 +190,11 @@ class FlowLayout(ImageLayout):
     def across(self, column: int) -> list[QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper tile of the next column."""
         start, stop = self.lower(column), self.upper(column + 1)
-        # The vertical segment of the arrow is a little to the left of the tile at which the arrow ends.
+        # The arrow has a vertical segment just to the left of the tile at which it ends.
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # The next column begins the second line of layers.
-            middle += 0.1 * ARROW  # This segment must not overlap with the arrow from the input column.
+            middle += 0.1 * ARROW  # Otherwise, this segment would overlap the arrow from the input column.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -202,12 +202,12 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
-    """Return the smallest gap that, together with a tile of this width, is at least `wide` pixels wide."""
+    """Return the smallest gap for an arrow that, together with a tile of this width, is at least `wide` pixels wide."""
     return max(ARROW, wide - width)
 
 
 def _beyond(width: float, gap: float) -> float:
-    """Return the length by which the texts of a tile of this width may extend into the gap on its right."""
+    """Return how many pixels the captions of a tile of this width may extend into the gap to its right."""
     return min(max(_WORDS - width, 0.0), gap - _MARGIN)
 
 
@@ -216,7 +216,7 @@ _layout = lru_cache(4)(FlowLayout)
 
 @dataclass(frozen=True, eq=False)
 class FlowTile:
-    """A tile of the Flow view, which shows an image or other features.
+    """A tile of the Flow view, which shows an image, or bars for features that are not pixels.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class FlowColumn:
     across : str
         Label of the arrow to the next column, such as "T".
     stale : bool
-        True if the column must be grey, because newer weights are being computed.
+        True to draw the column in grey, because newer weights are being computed.
     """
 
     upper: FlowTile
@@ -276,7 +276,7 @@ class FlowView(Picker):
         self._images: dict[tuple[FlowTile, str], QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.pixel_hovered.connect(self._hover)
-        self.setAccessibleName("Flow through the layers: pictures")
+        self.setAccessibleName("Pictures of the flow through the layers")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)
@@ -287,7 +287,7 @@ class FlowView(Picker):
     # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show these columns. If the canvas is visible, it shows its own image instead of the values of the tile x."""
+        """Show these columns. If the canvas is visible, it replaces the tile of x and keeps the image that it shows."""
         same = len(columns) == len(self.columns)
         self.columns = columns
         first = columns[0].lower.values if columns else None
@@ -304,14 +304,14 @@ class FlowView(Picker):
         self.canvas.set_cursor(self._current)
 
     def layout_of(self) -> FlowLayout:
-        """Return the positions of the images and texts for the current size of the widget."""
+        """Return the positions of the tiles and labels for the current size of the widget."""
         depth = max(len(self.columns) - 1, 0)
         return _layout(self.width(), self.devicePixelRatioF(), self._shape, height=self.height(), depth=depth)
 
     def _place(self) -> None:
         layout = self.layout_of()
         self.canvas.setVisible(not layout.bars)
-        # The canvas takes the keyboard focus; if there is no canvas, the view itself takes the focus.
+        # The canvas receives the keyboard focus. If the canvas is hidden, the view itself receives it.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if layout.bars else Qt.FocusPolicy.NoFocus)
         box = layout.canvas.toAlignedRect()
         self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
@@ -326,7 +326,7 @@ class FlowView(Picker):
     # Painting
 
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
-        """Return each tile that this widget paints, with its rectangle, and True if the tile is grey."""
+        """Return each tile that this widget paints, with its rectangle and a flag that is True if the tile is grey."""
         layout, tiles = self.layout_of(), []
         for number, column in enumerate(self.columns):
             if number or layout.bars:
@@ -377,7 +377,7 @@ class FlowView(Picker):
                     painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
-        """Return the text of a tile's value at the pixel under the cursor, or "" if there is no such value."""
+        """Return, as text, a tile's value at the pixel under the cursor, or "" if there is no such value."""
         values = tile.values
         if self._current is None or values is None:
             return ""
@@ -414,7 +414,7 @@ class FlowView(Picker):
             self._images[tile, theme.name] = image
         return image
 
-    # These methods respond to the mouse and to keys.
+    # Mouse and keyboard
 
     def _at(self, point: QPointF) -> int | None:
         indices = (self.layout_of().index(box, point) for _, box, _ in self._tiles())
@@ -448,7 +448,7 @@ def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
     tip, away = points[-1], points[-1] - points[-2]
     upright = abs(away.y()) > abs(away.x())
     x, y = (0.0, 1.0 if away.y() > 0 else -1.0) if upright else (1.0 if away.x() > 0 else -1.0, 0.0)
-    # The corners are given as distances from the tip, along and across the line.
+    # Corners of the arrow head, as distances from its tip along and across the line.
     corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]
     head = [QPointF(tip.x() + a * x - b * y, tip.y() + a * y + b * x) for a, b in corners]
     painter.setPen(Qt.PenStyle.NoPen)

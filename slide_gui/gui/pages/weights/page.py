@@ -1,4 +1,4 @@
-"""The Weights page shows from which pixels each layer reconstructs the selected pixel."""
+"""The Weights page, which shows the weights with which each layer reconstructs a pixel from all pixels."""
 
 import base64
 import zlib
@@ -36,31 +36,31 @@ WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
         "Weights",
-        "All rows of W in each layer, and the rows that reconstruct the pixel under the mouse and pinned pixels. Click "
-        "to pin a pixel. Drag with the left button to draw on an image; use the right button or Shift to erase",
+        "All rows of W in each layer, and the rows that reconstruct the pixel under the mouse and the pinned pixels. "
+        "Click to pin a pixel. Drag with the left button to draw on an image; use the right button or Shift to erase",
         name=WEIGHTS,
         make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
     ),
     ViewSpec(
         "Flow",
-        "One image on its way through the layers; you can draw on the image (§4)",
+        "How the layers transform one image; you can draw on the image (§4)",
         name=FLOW,
         title="Flow of one image",
         make=late("slide_gui.gui.pages.weights.flow", "FlowPart"),
-        about="one image on its way through the layers",
+        about="how the layers transform one image",
         needs=frozenset({"levels", "colors"}),
     ),
     ViewSpec(
         "Why it works",
-        "Four experiments: formula of one weight, corrupted copies, shuffled pixels, hidden pixels",
+        "Four experiments: formula of one weight, corrupted copies, shuffled pixels and hidden pixels",
         name=WHY,
         make=WhyView,
     ),
 )
-"""The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, … The first one is built with the page."""
+"""The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The page builds the first one at once."""
 
-# Sessions of version 0.1 store the view as a number. This table maps the number to the name of the view.
+# Sessions saved by version 0.1 identify the view by a number. This table maps the number to the name of the view.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
 
 
@@ -96,7 +96,7 @@ class WeightsPage(Page):
 
     @Slot(str)
     def set_view(self, name: str) -> Any:
-        """Show and return the named view: one of `VIEWS`, or an experiment of the view Why it works."""
+        """Show and return the view with this name, or the experiment with this name in the view “Why it works”."""
         is_experiment = name in [spec.name for spec in EXPERIMENTS]
         number = [view.name for view in VIEWS].index(WHY if is_experiment else name)
         self.tabs.button(number).setChecked(True)
@@ -110,7 +110,7 @@ class WeightsPage(Page):
         return shown
 
     def _spec(self) -> ViewSpec:
-        """Return the `ViewSpec` of the visible view or, in the view Why it works, of the visible experiment."""
+        """Return the `ViewSpec` of the visible view or, in the view “Why it works”, of the visible experiment."""
         view = self.shown_view()
         return view.experiment if isinstance(view, WhyView) else VIEWS[self.tabs.checkedId()]
 
@@ -139,7 +139,7 @@ class WeightsPage(Page):
         super().showEvent(event)
         self.refresh()
 
-    # These methods are called by the window. ---------------------------------------------------------------------
+    # Methods that the window calls ------------------------------------------------------------------------------
 
     def needs(self) -> frozenset[str]:
         return super().needs() | self._spec().needs
@@ -175,12 +175,12 @@ class WeightsPage(Page):
             self._workspace.draw(drawing)
 
     def show_item(self, item: Any) -> None:
-        """Show a test image and the predicted class in the Flow view; `item` is the row number in the test set."""
+        """Show a test image and its predicted class in the Flow view. `item` is the image's index in the test set."""
         self.shown.show_test(item)
         self.set_view(FLOW).set_corrupted(False)
 
     def set_full_screen(self, full: bool) -> None:
-        """Show a noise slider instead of the heading if `full`, as in full-screen mode. Otherwise, restore the page."""
+        """In full-screen mode (`full` is True), show a noise slider instead of the heading, otherwise the heading."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
@@ -191,7 +191,7 @@ class WeightsPage(Page):
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
         pixels, chosen = self._figure_pixels(), self._workspace.state.selection
-        # In exported figures, weights of 0 are white. In the dark theme, the window shows them in black.
+        # Weights of 0 are white in exported figures, even if the window shows them in black, as in the dark theme.
         colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
 
@@ -202,7 +202,7 @@ class WeightsPage(Page):
             rows = weight_rows(model, pixels)
             return noise_animation([dataset], [rows]) if moves else weights_export([rows], [source])
 
-        title, still, moving = "the animation by noise level", partial(export, False), partial(export, True)
+        title, still, moving = "the animation over the noise levels", partial(export, False), partial(export, True)
         about = "The preview shows the current noise level; the animation has one frame for each level from 0 to 0.95."
         return (
             *self.shown_view().export_options(style),
@@ -216,10 +216,10 @@ class WeightsPage(Page):
         if self._workspace.model() is None:
             return "The layers are still being fitted. Try again in a moment."
         refusal = self._shown_part().refusal
-        return refusal or "This view has no numbers yet. Start its computation, or wait until it ends."
+        return refusal or "This view has no results yet. Start its computation, or wait until it is complete."
 
     def _figure_pixels(self) -> tuple[int, ...]:
-        """Return the pixels whose rows of W are exported: the pinned pixels, or else the selected pixel."""
+        """Return the pixels whose rows of W are exported: the pinned pixels or, without pins, the selected pixel."""
         return self._workspace.state.selection.pins or self.pixels.features()[:1]
 
     def shown_view(self) -> View:
@@ -227,7 +227,7 @@ class WeightsPage(Page):
         return cast(View, self._views.currentWidget())
 
     def _shown_part(self) -> View:
-        """Return the visible view, or the visible experiment of Why it works."""
+        """Return the visible view or, in the view “Why it works”, the visible experiment."""
         view = self.shown_view()
         return view.part if isinstance(view, WhyView) else view
 
@@ -236,16 +236,16 @@ class WeightsPage(Page):
         return self._rows() if view.shows_rows else view.numbers()
 
     def _rows(self) -> str:
-        """Return the rows of W of the exported pixels as tab-separated text, or "" if no row is up to date."""
+        """Return the rows of W that reconstruct the exported pixels as a text table, or "" if no row is up to date."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
                 names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # The table has the bias in front of the weights.
+                cells.append(np.roll(row.weights, 1))  # In the table, the bias precedes the weights.
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
-    # These methods respond to changes of the workspace. ----------------------------------------------------------
+    # Updates after changes of the workspace ---------------------------------------------------------------------
 
     @Slot()
     def _show_subtitle(self) -> None:
@@ -275,7 +275,7 @@ class WeightsPage(Page):
 
     @Slot()
     def _show_fit(self) -> None:
-        """Update the subtitle and the visible view, unless another page of the window is shown."""
+        """Update the subtitle and the visible view, unless this page is hidden."""
         if self._workspace.dataset is None or not self.isVisible():
             return
         self._show_subtitle()
@@ -283,12 +283,12 @@ class WeightsPage(Page):
 
 
 def _text_of(image: NDArray[np.float32]) -> str:
-    """Return the pixels of a drawn image as compressed text, which the session stores."""
+    """Return the pixels of a drawn image as compressed text, to be stored in the session."""
     return base64.b85encode(zlib.compress(image.astype("<f4").tobytes())).decode()
 
 
 def _image_of(text: str, shape: tuple[int, int] | None) -> NDArray[np.float32] | None:
-    """Return the image that `_text_of` converted to this text, or None if it does not encode an image of this shape."""
+    """Return the image that `_text_of` encoded as this text, or None if the text is not an image of this shape."""
     with suppress(ValueError, zlib.error):
         if shape is not None:
             pixels = zlib.decompressobj().decompress(base64.b85decode(text), 4 * shape[0] * shape[1])

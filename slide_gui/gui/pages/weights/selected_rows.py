@@ -17,10 +17,10 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""The labels of a colour bar if tiles or layers have different colour limits, so that no number applies to all."""
+"""The labels of the colour bar if the tiles have several colour limits, so that no number applies to all tiles."""
 
 STRENGTH = 0.4
-"""The colour limit of an image tile, as a fraction of its largest weight. A fraction below 1 shows small weights."""
+"""The colour limit of an image tile, as a fraction of its largest weight. Values below 1 make small weights visible."""
 
 
 class PixelSelection(QObject):
@@ -50,7 +50,7 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the pixel that the weight under the cursor reconstructs, or else the selected or the central pixel."""
+        """Return the pixel that the weight under the cursor reconstructs, or else the first pixel of `features`."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class ShownRow:
     stale : bool
         True if the row was computed with parameters other than the current ones.
     approximate : bool
-        True if the row is an approximation, to be replaced when the layer is fitted.
+        True if the row is an approximation that will be replaced when the layer is fitted.
     """
 
     weights: NDArray[np.float64]
@@ -158,7 +158,7 @@ class TileSource:
         self._tiles_of: tuple[Hashable, dict[int, tuple[Tile | None, ...]]] = (None, {})
 
     def _layers(self) -> tuple[_Shown, ...]:
-        """Return the newest version of each layer for the open data. A layer may be approximate or outdated."""
+        """Return the latest weights of each layer for the open data. They may be approximate or outdated."""
         dataset, fitting = self._workspace.dataset, self._workspace.fitting
         before, layers = self._latest
         if fitting.stack is None or dataset is not before:
@@ -179,7 +179,7 @@ class TileSource:
         return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
-        """Return the tiles of the rows of W that reconstruct these features, from fitted layers or from the preview."""
+        """Return tiles with the rows of W that reconstruct these features, from fitted layers or from their preview."""
         state, fitting = self._workspace.state, self._workspace.fitting
         levels, layers = state.selection.levels, range(1, state.parameters.depth + 1)
         quantity, shape = "contribution" if self.shows_contributions() else "", self.shape
@@ -225,7 +225,7 @@ class TileSource:
         )
 
     def _window(self, feature: int) -> tuple[int, int, int, int] | None:
-        """Return the part of the image, around a pixel, that a shared kernel covers: (top, left, rows, columns)."""
+        """Return the part of the image that a shared kernel around a pixel covers, as (top, left, rows, columns)."""
         if self.shape is None:
             return None
         (y, x), reach = divmod(feature, self.shape[1]), self._workspace.state.parameters.window // 2
@@ -244,14 +244,14 @@ class TileSource:
                 continue
             scale = ColorScale.symmetric(self.color_map, self._limit(k))
             key = layers[k - 1], self.shows_contributions()
-            mosaics.append(Mosaic(self._fields(k)[1], scale, "", selected, stale=self._is_stale(k), key=key))
+            mosaics.append(Mosaic(self._peak_and_rows(k)[1], scale, "", selected, stale=self._is_stale(k), key=key))
         return tuple(mosaics)
 
-    def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
-        """Return the typical largest weight of a row of W in a layer, and all rows as images or as a matrix.
+    def _peak_and_rows(self, layer: int) -> tuple[float, NDArray[np.float32]]:
+        """Return the typical peak of the rows of W in a layer, and all rows as images or as a matrix.
 
-        The first value is the median, over all rows, of the largest absolute weight in a row. If tiles show
-        contributions, both results are computed from contributions instead of weights.
+        The typical peak is the median, over all rows, of the largest absolute weight in a row. If tiles show
+        contributions, both results contain contributions instead of weights.
         """
         layers, contributes = self._layers(), self.shows_contributions()
         key = layers[layer - 1], contributes
@@ -265,14 +265,14 @@ class TileSource:
         return self._known[key]
 
     def _limit(self, layer: int) -> float:
-        """Return the colour limit of a layer. If the user selected global limits, all layers have the same limit."""
+        """Return the colour limit of a layer. With global colour limits, all layers have the same limit."""
         layers = self._layers()
         if self._workspace.state.selection.levels == "global":
-            return self.strength * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
-        return self.strength * self._fields(layer)[0] if layer <= len(layers) else 1.0
+            return self.strength * max((self._peak_and_rows(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
+        return self.strength * self._peak_and_rows(layer)[0] if layer <= len(layers) else 1.0
 
     def row(self, feature: int, layer: int) -> ShownRow | None:
-        """Return the newest row of W of a feature, from the fit or the preview, or None if it is not computed yet."""
+        """Return the latest row of W that reconstructs a feature, exact or approximate, or None if there is none."""
         fitting, layers = self._workspace.fitting, self._layers()
         preview, approximate = None if fitting.is_fresh(layer) else fitting.preview, layer > 1
         rms = None if layer > len(layers) else input_rms(layers[layer - 1])
@@ -289,7 +289,7 @@ class TileSource:
         return ShownRow(weights, rms, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
-        """Return (layer, row of W of the feature) for each layer in which this row is exact and up to date."""
+        """Return the layer number and the feature's row of W for each layer whose row is exact and up to date."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
@@ -302,7 +302,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few large weights would hide all other weights. During a new fit, return the previous value."""
+        """True if a few large weights would make all others invisible. During a new fit, the result does not change."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
@@ -311,7 +311,7 @@ class TileSource:
 
     @property
     def strength(self) -> float:
-        """Return the colour limit as a fraction of the largest weight: 1 for bars, so that no bar is cut off."""
+        """Return the colour limit as a fraction of the largest weight. It is 1 for bars, so that no bar is cut off."""
         return 1.0 if self.shape is None else STRENGTH
 
     @property

@@ -1,6 +1,7 @@
 """The experiment that fits the layers to shuffled pixels.
 
-If the rows and columns of the resulting W are put back in their original order, W equals the W of the original pixels.
+If the rows and columns of the resulting W are put back in their original order, it equals the W that is fitted to the
+original pixels.
 """
 
 import numpy as np
@@ -22,9 +23,9 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """The experiment that shuffles the pixels of all images at random and fits layers to the shuffled pixels.
+    """The experiment that shuffles the pixels of all images in the same random order and fits layers to them.
 
-    Each start uses a new permutation.
+    Each start uses a new order.
 
     Attributes
     ----------
@@ -35,17 +36,17 @@ class ShuffleView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
-        self.tiles.name_feature = None  # In shuffled tiles, positions do not identify features.
+        self.tiles.name_feature = None  # The position in a shuffled tile does not identify a feature.
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
-        tip = with_keys("Shuffle all features of the data at random and fit the layers to them", "Ctrl+J")
+        tip = with_keys("Shuffle the features of all rows in the same random order and refit the layers", "Ctrl+J")
         self.button = self._add_action("Shuffle pixels", tip, self.start)
         self._workspace.dataset_changed.connect(self._forget)
 
     @Slot()
     def start(self) -> None:
-        """Shuffle the pixels with the next permutation and fit layers to the shuffled pixels."""
+        """Shuffle the pixels with a new permutation and fit layers to the shuffled pixels."""
         dataset, model = self._workspace.dataset, self._workspace.model()
         if dataset is None or model is None or not model.stack.layers:
             self.refresh()
@@ -90,7 +91,7 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # Discard a permutation of another number of features.
+            self._forget(dataset)  # The permutation belongs to data with another number of features.
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # Discard this fit, because the layers for the original pixels have changed.
         self.status.setText(worded(self._sentence(ready)))
@@ -115,9 +116,9 @@ class ShuffleView(Experiment):
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
-        """Return the pixel of the original image at (tile row, tile column, position in the tile).
+        """Return the original image's pixel that is shown at `spot` = (tile row, tile column, position in the tile).
 
-        Tiles of the second column show shuffled pixels. A position in such a tile is the new position of another pixel.
+        Tiles in the second column show shuffled pixels. There, the position of a pixel is not its original position.
         """
         return int(self._order[spot[2]]) if spot[1] == 1 and self._order is not None else spot[2]
 
@@ -125,7 +126,7 @@ class ShuffleView(Experiment):
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        # No weight is selected, because the same position means different pixels in a shuffled tile and in other views.
+        # Select no weight, because the same position belongs to one pixel in a shuffled tile and to another elsewhere.
         return None
 
     @Slot(object)
@@ -137,7 +138,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             size = f"largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"Kernels depend on pixel positions: W put back differs from the original by {worst}; the {size}"
+                return f"Kernels depend on pixel positions: W put back differs from the original by {worst}; its {size}"
             return f"With all pixels put back, W differs from the original W by at most {worst}; its {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"

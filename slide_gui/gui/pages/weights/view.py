@@ -30,9 +30,10 @@ NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """The objects that views share: the workspace, the image, the selected pixel and the source of the tiles.
+    """The objects that the views share: the workspace, the image, the selected pixel and the source of the tiles.
 
-    `runs` is a function that returns the run controller. Most views do not need it, and its import is slow.
+    `runs` is a function that returns the run controller. Most views do not need the controller, and importing it takes
+    time.
     """
 
     workspace: Workspace
@@ -48,7 +49,7 @@ class View(QWidget):
     Attributes
     ----------
     shows_rows : bool
-        True if the view shows rows of W. The page then copies these rows to the clipboard instead of `numbers`.
+        True if the view shows rows of W. The page then copies these rows to the clipboard, not the result of `numbers`.
     refusal : str
         The reason why the view cannot compute or export its results, or "" if it can.
     """
@@ -71,11 +72,11 @@ class View(QWidget):
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of this view as tab-separated text. Views with `shows_rows` do not need this method."""
+        """Return the numbers of this view as tab-separated text. It is not used if `shows_rows` is True."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
-        """Return a new widget with tiles in which hovering selects a weight and Ctrl+click pins a pixel."""
+        """Return a new widget for tiles. Hovering over a tile selects a weight, and Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
@@ -85,7 +86,7 @@ class View(QWidget):
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
-        """Return the feature whose row of W is shown in a row of tiles, or None if that row shows something else."""
+        """Return the feature whose row of W is shown in this row of tiles, or None if the tiles show something else."""
         return self._pixels.features()[0]
 
     @Slot(object)
@@ -126,7 +127,7 @@ class ViewSpec(PageView):
 
 
 class ShownImage(QObject):
-    """The image that the Weights page shows: a training image, a test image or the mean, with the user's strokes.
+    """The image on the Weights page: a training image, a test image or the mean image, with the user's strokes.
 
     Signals
     -------
@@ -140,7 +141,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
-        self._given: NDArray[np.float32] | None = None  # This is the image without the strokes of the user.
+        self._given: NDArray[np.float32] | None = None  # The image without the user's strokes.
         self.values: NDArray[np.float32] | None = None
         self.missing: tuple[int, ...] = ()
         self.caption = ""
@@ -161,7 +162,7 @@ class ShownImage(QObject):
     def toggle_mean(self) -> None:
         """Show the mean of the training images, or return to the training image that was shown before."""
         sample = self._workspace.state.selection.sample
-        # The value ~k selects the mean and stores k, so that image k can be shown again.
+        # The value ~k selects the mean image. It encodes k, so that training image k can be shown again.
         self._workspace.select(sample=~sample)
 
     def show_test(self, row: int) -> None:
@@ -215,7 +216,7 @@ class ShownImage(QObject):
         self.missing = ()
         if dataset.missing is not None and not self.is_mean:
             mask = dataset.missing[sample if row is None else len(dataset.train) + row]
-            # A missing cell is no longer marked if a stroke has replaced its filled value.
+            # Do not mark a missing cell if the user has drawn over the value with which it was filled.
             self.missing = tuple(np.flatnonzero(mask & (self.values == self._given)).tolist())
         if self.missing:
             self.caption = f"{self.caption} · {count(len(self.missing))} missing, filled"
@@ -236,7 +237,7 @@ def _class_caption(dataset: Dataset, labels: NDArray[np.int64] | None, row: int)
 
 
 class ImageRow(QWidget):
-    """The name of the image, and the buttons ◀, ▶ and mean."""
+    """The name of the image, and the buttons “◀”, “▶” and “mean”."""
 
     def __init__(self, shown: ShownImage, worded: Callable[[str], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -257,8 +258,8 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        # The class comes first, because a text that is too long is cut off at its end. Before the text is cut off, the
-        # total number of images is left out.
+        # The class comes first, because a caption that is too long is cut off at its end. If the caption does not
+        # fit, leave out the total number of images.
         place, *others = self._shown.caption.split(" · ")
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)

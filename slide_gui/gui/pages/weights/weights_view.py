@@ -1,4 +1,4 @@
-"""The view Weights: an image, a table with the selected weight of each layer, and tiles of rows of W."""
+"""The view “Weights”: an image, a table with the selected weight of each layer, and tiles that show rows of W."""
 
 import math
 
@@ -24,15 +24,15 @@ from slide_gui.text import layer_name, level
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
 _LEAST_WIDTH = 204  # The column with the image and the numbers is at least this number of pixels wide.
-_LEAST_SIDE, _MOST_SIDE = 140, 504  # The sides of the image are between these lengths in pixels.
+_LEAST_SIDE, _MOST_SIDE = 140, 504  # Smallest and largest side length of the image in pixels.
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
-# The columns of numbers end at these fractions of the table's width.
+# Right edges of the table's columns, as fractions of its width.
 _ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)
 
 
 class Readout(QWidget):
-    """A table with the selected weight, its contribution, rank and share, one line per layer.
+    """A table of the selected weight and its contribution, rank and share, with one line per layer.
 
     The widget paints the table itself, because the values change as the mouse moves: a `QLabel` with an HTML table
     would take 1.7 ms longer per mouse move.
@@ -44,7 +44,7 @@ class Readout(QWidget):
         self._lines: list[tuple[str, ...]] = []
         text = (
             "Each line shows, for one layer, the weight, the contribution (weight times RMS, the root mean square of "
-            "its feature) and the bias. Rank and share refer to the row of weights or contributions shown in the tiles"
+            "the input feature) and the bias. Rank and share refer to the row of weights or contributions in the tiles"
         )
         self.setToolTip(wrapped(text))
 
@@ -88,19 +88,19 @@ class WeightsView(View):
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
         self.readout, self._bar = Readout(self), ColorBar(self)
-        tip = "The first layer is updated exactly; deeper layers are approximate until they are fitted"
+        tip = "While you drag, layer 1 is exact; the other layers are approximate until they are fitted"
         self._noise = NumberSlider("Noise level", (0.0, LARGEST_NOISE, 0.01, 0.3), tip, self)
         self._noise.hide()
         self._noise.value_changed.connect(self._workspace.drag_noise)
         self._noise.value_settled.connect(self._workspace.history.end_gesture)
-        self.tiles = self._add_tiles("All rows of W, and the rows of the selected and of the pinned features")
+        self.tiles = self._add_tiles("All rows of W, and rows that reconstruct the selected and pinned features")
         self.tiles.row_removed.connect(self._release)
         self._scroll = placed(row, TileScroll(self.tiles, self), 1)
         column = flush(QVBoxLayout(self._left))
         image_row = ImageRow(self._shown, self._workspace.worded, self)
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
             column.addWidget(part)
-        self._arranged: object = None  # These contents were arranged by the last call of `_arrange`.
+        self._arranged: object = None  # The contents for which `_arrange` was last called.
         self._shown.changed.connect(self._show_image)
         self._workspace.dataset_changed.connect(self._show_first_rows)
         self._pixels.moved.connect(self._moved)
@@ -140,7 +140,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # With a fixed size, a new text does not move other widgets.
+        self.readout.setFixedSize(width, numbers)  # With a fixed size, new numbers do not move other widgets.
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class WeightsView(View):
 
     @Slot()
     def _show_first_rows(self) -> None:
-        """Scroll to the mosaics and the row of the selected feature after other data were opened."""
+        """After other data were opened, scroll to the mosaics and the row of the selected feature."""
         self._scroll.verticalScrollBar().setValue(0)
 
     @Slot()
@@ -191,7 +191,7 @@ class WeightsView(View):
     def _show_numbers(self) -> None:
         """Show the numbers of the weight under the cursor in each layer.
 
-        If no weight is under the cursor, show the weight with which a pixel reconstructs itself.
+        If no weight is under the cursor, show the weight of the selected pixel in its own reconstruction.
         """
         if self._workspace.dataset is None:
             return
@@ -238,7 +238,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
-    """Return as texts a weight, its contribution, its rank in the row, the bias of the row, and the weight's share."""
+    """Return, as text, a weight, its contribution and rank, the bias of the row, and the weight's share of the row."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if row.rms is None else short_signed(weight * float(row.rms[source]))

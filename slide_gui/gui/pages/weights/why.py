@@ -1,4 +1,4 @@
-"""The view Why it works, which shows one of four experiments."""
+"""The view “Why it works”, which shows one of four experiments."""
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
@@ -15,8 +15,8 @@ EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
 EXPERIMENTS = (
     ViewSpec(
         "Formula",
-        "Point at a pixel a of the image, then at a pixel b of another picture. The table shows how the weight of b, "
-        "an entry of W = E[P] E[Q]⁻¹, is computed.",
+        "Point at a pixel a in the image, then at a pixel b in another tile. The table shows how to compute the weight "
+        "of b in the reconstruction of a, an entry of W = E[P] E[Q]⁻¹.",
         name=EXPLAIN,
         title="Formula of one weight",
         make=late("slide_gui.gui.pages.weights.explained", "ExplainedWeight"),
@@ -24,7 +24,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Copies",
-        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The formula gives the limit W without any copy.",
+        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The formula gives the limit W without copies.",
         name=COPIES,
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
@@ -32,8 +32,8 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Shuffle",
-        "Press Shuffle pixels. Weights fitted to shuffled pixels equal W after they are put back in the original "
-        "order, because the formula ignores the positions of pixels.",
+        "Press “Shuffle pixels”. Weights fitted to shuffled pixels, when put back in the original order, equal W, "
+        "because the formula ignores the positions of pixels.",
         name=SHUFFLE,
         title="Shuffled pixels",
         make=late("slide_gui.gui.pages.weights.shuffle", "ShuffleView"),
@@ -41,18 +41,18 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare both filled images. W is the same for all masks; the map for this mask usually has a smaller error.",
+        "Compare both images. W suits any set of hidden pixels; the best map for this set usually has a smaller error.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
-        about="one W for all masks, or one linear map per mask",
+        about="one W for every set of hidden pixels, or the best map for one set",
     ),
 )
-"""The experiments in the order of their tabs. The second argument, `tip`, is shown above the experiment."""
+"""The experiments in the order of their tabs. The page shows the second argument, `tip`, above the experiment."""
 
 
 class WhyView(View):
-    """The view with tabs that select one of four experiments. Each experiment is created when it is first shown.
+    """The view whose tabs select one of four experiments. Each experiment is created when it is first shown.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class WhyView(View):
     Signals
     -------
     experiment_chosen(str)
-        The user selected the experiment of this name.
+        The user selected the experiment with this name.
     """
 
     experiment_chosen = Signal(str)
@@ -85,7 +85,7 @@ class WhyView(View):
         self.tabs.currentChanged.connect(self._choose)
 
     def show_experiment(self, name: str) -> View:
-        """Show and return the experiment of this name, and keep the layer that was selected before."""
+        """Show and return the experiment with this name, for the layer that was selected in the previous experiment."""
         before = self._stack.currentWidget()
         number = [spec.name for spec in EXPERIMENTS].index(name)
         self.experiment = EXPERIMENTS[number]
