@@ -50,7 +50,7 @@ class _Series(NamedTuple):
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return the ticks of a base-2 logarithmic axis: all powers of two, or every second one if more than six fit."""
+    """Return ticks of a base-2 logarithmic axis: all powers of two, or every second one if there are more than six."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
@@ -177,7 +177,7 @@ class CopiesPlot(Plot):
     # Labels
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Label each plotted line at its right end with its name and its fitted slope."""
+        """Label each plotted line at its right end with its name and fitted slope."""
         box = self.box()
         wanted = [self.position(MOST_COPIES, s.reference / math.sqrt(MOST_COPIES)).y() for s in self._series]
         places = evenly_apart(wanted, 34, box.top() + 8, box.bottom() - 16)
@@ -247,7 +247,7 @@ class CopiesView(Experiment):
         super().__init__(context, parent, "Input, row of Wₘ, row of W, and difference between the two rows")
         self._data = self._workspace.dataset  # The data set to which the results below belong.
         self._fitted: Layer | None = None  # The fitted layer for which `_study` computes W_m.
-        self._study: CopiesStudy | None = None  # Computes `copies`. None after all values of m have been computed.
+        self._study: CopiesStudy | None = None  # Computes `copies`. None after it has finished.
         self.copies: Copies | None = None
         # The number of copies m that the user selected in the plot. Its results may not be computed yet.
         self._wanted = 32
@@ -380,7 +380,7 @@ class CopiesView(Experiment):
         limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
         scale, error = self._scale(limit[:-1], a), significant(float(point.row_errors[0, a]), 3)
         heads = (f"Wₘ · m = {count(point.copies)}", "W · limit", "Wₘ − W · same colours")
-        captions = ("", "" if stale else f"±{significant(scale.high, 2)}", f"relative {error}")
+        captions = ("", "" if stale else f"±{significant(scale.high, 2)}", f"error {error}")
         rows = zip((estimate, limit, estimate - limit), captions, strict=True)
         tiles = [Tile.of(values[:-1], self._source.shape, scale, caption, a, stale=stale) for values, caption in rows]
         self._set_tiles(heads, tiles)

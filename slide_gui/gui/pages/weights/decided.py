@@ -1,4 +1,4 @@
-"""The trained classifier's prediction for the image of the Flow view, with the reasons for the prediction."""
+"""The trained classifier's prediction for the image in the Flow view, with the reasons for the prediction."""
 
 from itertools import product
 from typing import Any
@@ -93,7 +93,7 @@ class SupportVectorCard(QWidget):
 class DecidedPart(QWidget):
     """The widget that shows the classifier's prediction for the image in the Flow view.
 
-    If there is no classifier, the widget shows why, and a button that trains one if this is possible.
+    If there is no classifier, the widget explains why and, if possible, offers a button that trains one.
     """
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
@@ -284,7 +284,7 @@ class DecidedPart(QWidget):
             favoured = names[decision.first if vector.pull >= 0 else decision.second]
             shares, pull = ", ".join(self._share_texts(vector.shares)), fixed(abs(vector.pull), 2)
             tip = (
-                f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {names[vector.code]}\n"
+                f"{self._workspace.worded('training image')} {count(vector.row + 1)}, class {names[vector.code]}\n"
                 f"K = {significant(vector.kernel, 3, unlike=1.0)}; adds {pull} to the margin in favour of {favoured}\n"
                 f"share of each layer in the squared distance: {shares}"
             )
@@ -305,7 +305,7 @@ class DecidedPart(QWidget):
         spec, stack = result.spec, result.spec.stack
         about = describe_spec(spec)
         if spec.stacked and not METHODS[spec.method].regroups:
-            layers = f"at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+            layers = f"at noise {number(stack.noise)} with {counted(stack.depth, 'layer')}"
             about = f"SVM trained {layers if stack.depth else 'on the raw input'}"
         is_stale = spec.stacked and not self._workspace.has_parameters(stack)
         return f"input {self._input}, {about}{' (not the parameters in the panel)' if is_stale else ''}"
@@ -317,13 +317,13 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return the colour of each share. A layer has the same colour whether or not the input h⁰ has a share."""
+        """Return the colour of the layer of each share. It does not depend on whether the input h⁰ has a share."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]
 
     def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
-        """Return a legend with the colour and share of each layer. Layers that exceed the width are left out."""
+        """Return a legend with the colour and share of each layer. Layers for which there is no space are left out."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = self._share_texts(shares)
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]

@@ -106,7 +106,7 @@ class FormulaTable(QTextEdit):
         self.limit_height(self._most)
 
     def limit_height(self, most: float) -> None:
-        """Limit the height of the table to this number of pixels. A higher table has a scroll bar."""
+        """Limit the height of the table to this number of pixels. A taller table has a scroll bar."""
         self._most = most
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         height = round(self.document().size().height()) + 2 * self.frameWidth()
@@ -116,7 +116,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # The line breaks depend only on the width.
+        if self.width() != self._shown_width:  # The layout of the text depends only on the width.
             self._show()
 
 
@@ -130,7 +130,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: a times b, summed over samples"
         ),
-        ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = p = 1 − noise"),
+        ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = 1 − noise level"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
             "Both a and b are kept with probability q² (eq. 10)",

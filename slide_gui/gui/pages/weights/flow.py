@@ -42,8 +42,8 @@ from slide_gui.text import count, counted, dataset_title, layer_name, mean_squar
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-# Passing an image of d features through l layers takes l·d² multiplications. Up to this number, which takes 6 ms, they
-# are computed in the GUI thread. Larger computations run in the job queue.
+# Passing an image of d features through l layers takes l·d² multiplications. The GUI thread computes at most
+# this number of them, which takes 6 ms. Larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # Height of the view, in pixels, below which the prediction is shortened to one line.
@@ -392,7 +392,7 @@ class FlowPart(View):
 
 _NOT_EXPORTED = "To export the Flow view, select “these data” in the box “learned on”."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
-# If the layers take two lines, there is only one number below each hᵏ.
+# If the layers take two lines, only one number is shown below each hᵏ.
 _SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
 
 

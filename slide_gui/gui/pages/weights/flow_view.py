@@ -32,7 +32,7 @@ EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 144
 # Preferred side length of the canvas, and largest side length of any image, in logical pixels.
 _CANVAS, _LARGEST = 252, 336
-_DRAWABLE = 6  # An image pixel is easy to hit with the mouse if its sides have this length in logical pixels.
+_DRAWABLE = 6  # An image pixel is easy to hit with the mouse if its side length is this number of logical pixels.
 _LINES = 2  # Number of lines of text below a lower tile.
 # Width, in pixels, of a caption below a tile, and gap between the captions of two columns.
 _WORDS, _MARGIN = 96, 10
@@ -45,7 +45,7 @@ _IN_ONE_LINE, _BETWEEN = 5, 12
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input column and of `depth` layers in the Flow view. Six or more layers are in two lines."""
+    """The positions of the input column and of `depth` layers in the Flow view. Six or more layers form two lines."""
 
     height: float
     depth: int
@@ -57,7 +57,7 @@ class FlowLayout(ImageLayout):
 
     @property
     def wraps(self) -> bool:
-        """True if the layers take two lines, both to the right of the input column."""
+        """True if the layers form two lines, both to the right of the input column."""
         return self.per_line < self.depth
 
     @property
@@ -194,7 +194,7 @@ class FlowLayout(ImageLayout):
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # The next column begins the second line of layers.
-            middle += 0.1 * ARROW  # Otherwise, this segment would overlap the arrow from the input column.
+            middle += 0.1 * ARROW  # Without this shift, two arrows would overlap.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())

@@ -180,7 +180,7 @@ class WeightsPage(Page):
         self.set_view(FLOW).set_corrupted(False)
 
     def set_full_screen(self, full: bool) -> None:
-        """In full-screen mode (`full` is True), show a noise slider instead of the heading, otherwise the heading."""
+        """Show the heading of the page or, if `full` is True (full-screen mode), a noise slider."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
@@ -288,7 +288,7 @@ def _text_of(image: NDArray[np.float32]) -> str:
 
 
 def _image_of(text: str, shape: tuple[int, int] | None) -> NDArray[np.float32] | None:
-    """Return the image that `_text_of` encoded as this text, or None if the text is not an image of this shape."""
+    """Return the image encoded by `_text_of`, or None if the text does not encode an image of this shape."""
     with suppress(ValueError, zlib.error):
         if shape is not None:
             pixels = zlib.decompressobj().decompress(base64.b85decode(text), 4 * shape[0] * shape[1])

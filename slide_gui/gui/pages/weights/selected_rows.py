@@ -20,7 +20,7 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """The labels of the colour bar if the tiles have several colour limits, so that no number applies to all tiles."""
 
 STRENGTH = 0.4
-"""The colour limit of an image tile, as a fraction of its largest weight. Values below 1 make small weights visible."""
+"""The colour limit of an image tile, as a fraction of its largest weight. A fraction below 1 reveals small weights."""
 
 
 class PixelSelection(QObject):

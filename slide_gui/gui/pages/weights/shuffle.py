@@ -136,10 +136,10 @@ class ShuffleView(Experiment):
     def _sentence(self, ready: bool) -> str:
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
-            size = f"largest weight or bias is {most}."
+            size = f"its largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"Kernels depend on pixel positions: W put back differs from the original by {worst}; its {size}"
-            return f"With all pixels put back, W differs from the original W by at most {worst}; its {size}"
+                return f"Kernels use pixel positions: put back in order, W differs from the original by {worst}; {size}"
+            return f"With all pixels put back, W differs from the original W by at most {worst}; {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:

@@ -72,7 +72,7 @@ class View(QWidget):
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of this view as tab-separated text. It is not used if `shows_rows` is True."""
+        """Return the numbers of this view as tab-separated text. Not called if `shows_rows` is True."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
