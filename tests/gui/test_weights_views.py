@@ -548,7 +548,7 @@ def test_that_formula_and_shuffle_name_the_kernel_and_features_that_are_not_pixe
     view = window.weights_page.set_view(SHUFFLE)
     view.start()
     wait(lambda: view.fit is not None)
-    assert "depend on pixel positions" in view.status.text()
+    assert "use pixel positions" in view.status.text()
     assert sharing(window).isEnabled()
     open_data(window, replace(dataset(), image_shape=None))
     assert window.workspace.state.parameters.sharing == sharing(window).currentData() == "none"
