@@ -46,7 +46,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
     code = guarded(command)
     if starts_here:
-        signal(SIGINT, SIG_DFL)  # the command is done; Ctrl+C while the interpreter ends must not print a traceback
+        signal(SIGINT, SIG_DFL)  # the command is done; Ctrl+C must not print a traceback while the interpreter ends
     return code
 
 

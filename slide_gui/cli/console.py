@@ -177,7 +177,7 @@ class _Progress(Progress):
     """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
     The bar and each line show the label of the computation, the fraction done in per cent, the current stage and the
-    estimated time left. If a partial result is reported instead of a stage, its title, if any, is shown.
+    estimated time left. If a partial result with a title is reported instead of a stage, the title is shown.
     """
 
     def __init__(self, label: str, terminal: bool) -> None:

@@ -38,7 +38,7 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
 
 
 def _read_file(cell: CellPlan, text: str) -> Dataset:
-    """Return the rows of a file that replaces the data set of a table cell. Refuse rows without usable labels."""
+    """Return the rows of a file to use in place of a data set of the protocol. Refuse rows without usable labels."""
     dataset = options.read_data(DataSource.parse(text))
     dataset.check_classes()
     return replace(subset(dataset, cell.train_rows, cell.test_rows), name=data_entry(cell.data).title, key="")
@@ -56,7 +56,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stored", action="store_true", help="show the tables of the stored runs; compute no new runs")
     text = "show the tables shipped with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
-    text = f"write the table of errors, or of times if the file name begins with times, as {', '.join(_SUFFIXES)}"
+    text = f"write the errors, or the times if the file name begins with times, as a table ({', '.join(_SUFFIXES)})"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
@@ -83,7 +83,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     planned = {cell.data: cell for cell in cells}
     for name in (*keys, *arguments.methods):
         if name not in planned and all(name != cell.method for cell in cells):
-            raise UsageError(f"no requested cell of the {extent} protocol uses {name}; leave out {name}")
+            raise UsageError(f"the {extent} protocol does not use {name} in the requested tables; leave out {name}")
         if name in files and keys.count(name) > 1:
             raise UsageError(f"{name} is given {keys.count(name)} times; give each data set only once")
     read = [DataSource.parse(files.get(key, key)) for key in planned if key in files or is_known(key)]

@@ -1,6 +1,6 @@
 """`slide-gui weights`, `flow` and `copies` draw a figure of a fitted stack.
 
-`slide-gui draw` draws an exported figure of runs again. `slide-gui demo` writes example figures and a screenshot.
+`slide-gui draw` redraws an exported figure of runs. `slide-gui demo` writes example figures and a screenshot.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
     text = f"output file; its suffix selects a figure format or CSV (default: {usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write the output in each of these formats")
-    text = "do not store the session in pictures (the window needs it to restore the view; a bundle always contains it)"
+    text = "omit the session from pictures (without it, the window cannot restore the view; bundles always contain it)"
     parser.add_argument("--no-session", action="store_true", help=text)
 
 
@@ -75,7 +75,7 @@ def _outputs(
 ) -> list[Path]:
     """Return the requested output files. By default, this is one file called `name`.
 
-    Refuse formats that cannot be written, and outputs that would replace an input or other files of the user.
+    Refuse formats that cannot be written, and outputs that would replace an input or another of the user's files.
     """
     bundle = getattr(arguments, "bundle", None)
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
@@ -124,7 +124,7 @@ def _session(
     source: DataSource, model: FittedModel, style: Style, view: str, test_row: int | None = None, **selection: Any
 ) -> str:
     """Return the session to store in a picture of `view`, a view of the Weights page."""
-    # The window, which restores the session, has no grey colour map for weights.
+    # The window, which restores the session, does not offer the grey colour map.
     colors = "auto" if style.colors == "grey" else style.colors
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     test_image = () if test_row is None else (("weights", "test", str(test_row)),)
@@ -139,7 +139,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
     text = "pixels to show, numbered from 0, or indices or names of features if the data are not images; give the "
-    text += "option once for all data sets, or once per data set in the same order (default: four bright pixels)"
+    text += "option once for all data sets, or once per data set in the order of DATA (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
     text = "write a GIF animation of the weights at noise levels from 0 to 0.95"

@@ -18,12 +18,12 @@ from slide_gui.text import NONE, count, fixed
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    text = "a text file separated by commas, semicolons or tabs; missing cells are empty or ?, NA, N/A, NaN or null"
+    text = "a text file with commas, semicolons or tabs between cells; missing cells: empty, ?, NA, N/A, NaN or null"
     parser.add_argument("data", metavar="TABLE", help=text)
     text = "output file: the table with its missing cells filled and every other byte unchanged"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
     options.add_table_options(parser.add_argument)
-    options.add_seed(parser, "seed for selecting the known cells to hide")
+    options.add_seed(parser, "seed for the random choice of known cells to hide")
 
 
 def _fill(arguments: argparse.Namespace) -> int:

@@ -108,7 +108,7 @@ def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
 
 
 def add_data(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
-    """Add DATA, the data set of a subcommand, and the options for reading and dividing it."""
+    """Add DATA, the data set of a subcommand, and the options for reading and splitting it."""
     text = "a data set by name (see: slide-gui datasets list), or the file or files of one data set"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     add_data_options(parser, every_fold=every_fold)
@@ -120,7 +120,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     With `every_fold`, the subcommand runs on all folds. Otherwise the option --fold selects one fold.
     """
     about = "Without these options, slide-gui guesses how to read a file."
-    option = parser.add_argument_group("files of your own", about).add_argument
+    option = parser.add_argument_group("your own files", about).add_argument
     add_table_options(option)
     text = "size of the images, such as 28x28; none: rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
@@ -182,7 +182,7 @@ def check_model_output(output: Path | None) -> None:
     if output is not None and output.exists() and not output.is_file():
         raise UsageError(f"{output} exists and is not a regular file; choose another output")
     if output is not None and output.is_file() and output.stat().st_size and not is_model_file(output):
-        raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
+        raise UsageError(f"{output} exists and is not a slide-gui model; choose another output")
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -197,7 +197,7 @@ def _shape(text: str) -> tuple[int, ...]:
 def data_source(
     arguments: argparse.Namespace, texts: Sequence[str] | None = None, *, evaluate: str = "test"
 ) -> DataSource:
-    """Return the source of a data set, with the options for reading and dividing the data.
+    """Return the source of a data set, with the options for reading and splitting the data.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def read_options(arguments: argparse.Namespace) -> ParseOptions:
 
 
 def files_source(arguments: argparse.Namespace) -> DataSource | None:
-    """Return the source of the files in DATA, or None if the user gives no option about reading or dividing the data.
+    """Return the source of the files in DATA, or None if the user gives no option for reading or splitting the data.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data set. Draw a progress bar on stderr while reading, then print uncertain guesses about the data."""
+    """Return the data of a source. Draw a progress bar on stderr while reading, then print uncertain guesses."""
     for path in source.paths:
         if not Path(path).exists():
             raise DataError("does not exist; give a file, or a name from slide-gui datasets list", path)
@@ -374,7 +374,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="set of this row (default: train)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 
@@ -451,7 +451,7 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
         parameters = StackParameters(**given(arguments, *(item.name for item in fields(StackParameters)))).checked()
     if given(arguments, "window") and parameters.sharing == "none":
         raise UsageError("--window needs --sharing convolution; give both")
-    # The default is accepted, because earlier versions wrote it to the commands of every exported figure.
+    # The default threshold is accepted, because earlier versions wrote it to the command of every exported figure.
     if not parameters.function.uses_threshold and parameters.threshold != StackParameters().threshold:
         raise UsageError(f"--threshold has no effect with --squashing {parameters.squashing}; leave one of them out")
     return parameters
@@ -461,7 +461,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run: method, classifier, rows to train and evaluate on, and size of the representation."""
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
-    default = "slide-svm, or custom if an estimator of scikit-learn is given"
+    default = "slide-svm, or custom if a scikit-learn estimator is given"
     offered = {key: method for key, method in METHODS.items() if not method.averages}
     text = choice_help("representation and classifier", offered, default)
     group.add_argument("--method", metavar="NAME", help=text)
@@ -522,7 +522,7 @@ _SDA = {
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a single run for autoencoders, for estimators of scikit-learn, and for the labels used."""
+    """Add the options of a single run for autoencoders, for scikit-learn estimators, and for the labels used."""
     usual = SdaParameters()
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the noise level of every layer.")
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"
@@ -535,11 +535,11 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
     ):
         choices = ", ".join(ESTIMATORS[name])
-        text = f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {choices}"
+        text = f"a scikit-learn {name} to use in place of {place}, such as {example}; choices: {choices}"
         group.add_argument(f"--{name}", nargs="+", metavar=("CLASS", "NAME=VALUE"), help=text)
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, stratified (default: all)")
-    text = choice_help("rows to which the representation is fitted, without their labels", FIT_ROWS, "training")
+    text = choice_help("rows to which the representation is fitted, without using labels", FIT_ROWS, "training")
     group.add_argument("--fit-rows", metavar="ROWS", help=text)
 
 
@@ -577,7 +577,7 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
 def refuse_unused(arguments: argparse.Namespace, base: RunSpec) -> None:
     """Refuse an option that has no effect on a run, such as --widths for a method that does not use it.
 
-    `RunSpec.checked` replaces the values of options that the run does not use, so that they can be found. At depth
+    `RunSpec.checked` resets the values of options that the run does not use, which reveals these options. At depth
     0, the options of a stack are accepted, so that a script can use the same options at every depth.
 
     Raises
@@ -635,7 +635,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    """Return the numbers in a text such as ``1,2.5``. Return other texts unchanged: `SvmParameters` checks them."""
+    """Return the numbers in a text such as ``1,2.5``. Return any other text unchanged; `SvmParameters` checks it."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

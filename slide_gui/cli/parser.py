@@ -22,7 +22,7 @@ _COMMANDS = {
     "fill": ("fill", "fill the missing cells of a table, and measure the error by hiding and filling known cells"),
     "weights": ("figures", "draw the paper's weight figure as the window exports it"),
     "flow": ("figures", "draw one image and its hidden representation after each layer, as the window shows them"),
-    "copies": ("figures", "compare the weights fitted on m corrupted copies with their closed-form limit"),
+    "copies": ("figures", "compare the weights fitted to m corrupted copies with their closed-form limit"),
     "draw": ("figures", "redraw an exported figure of runs from the JSON file in its folder"),
     "demo": ("figures", "fit a stack to generated data, and write a weight figure and a screenshot; needs no display"),
     "train": ("runs", "train the multi-width SVM on a data set, and compute its test error"),
@@ -30,7 +30,7 @@ _COMMANDS = {
     "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
     "predict": ("predict", "classify new rows with a model that was saved by train or try with --save-model"),
     "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
-    "decide": ("runs", "explain the prediction of a stored classifier for one image, and which changes flip it"),
+    "decide": ("runs", "explain a stored classifier's prediction for one image, and find changes that flip it"),
     "runs": ("store", "list, show, check, delete and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets, as in the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
@@ -46,7 +46,7 @@ _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).
 
 Without a subcommand, the window opens. `slide-gui` alone shows the generated Rectangles data. `slide-gui FILE …`
-opens the files of one data set; `slide-gui FILE --help` lists the options for reading and dividing them."""
+opens the files of one data set; `slide-gui FILE --help` lists the options for reading and splitting the data."""
 
 
 class _StoreOnce(argparse.Action):
@@ -132,7 +132,7 @@ def run(arguments: Sequence[str]) -> int:
     if parsed.computes:
         set_threads()
     with interruptible(), warnings.catch_warnings():
-        # A classifier of scikit-learn warns, for example, if it has not converged.
+        # A scikit-learn classifier warns, for example, if it has not converged.
         warnings.showwarning = lambda message, *_: warn(f"{message}")
         code: int = parsed.run(parsed)
     return code

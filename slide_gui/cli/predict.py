@@ -26,8 +26,8 @@ from slide_gui.text import counted, dataset_title
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model of slide-gui (.npz)")
-    text = "the new rows; their columns are matched to those of the model by name, and scaled as in training"
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model saved by slide-gui (.npz)")
+    text = "the new rows; columns are matched by name to the model's columns, and scaled as in training"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_table_options(parser.add_argument)
     parser.add_argument("--transposed", action="store_true", help="the images are stored column by column")
@@ -35,7 +35,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _predict_options(parser: argparse.ArgumentParser) -> None:
     _options(parser)
-    text = "write the number, the predicted class and the margin of each row (and its label, if it has one) as CSV"
+    text = "write each row's number, predicted class, margin and label (if it has one) as CSV"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help=text)
 
 
@@ -85,7 +85,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
     labels = labels and _class_names(labels, model)
     if labels is not None and not set(labels) & set(model.class_names):
-        warn("no label of these rows is a class of the model, so no error is reported")
+        warn("none of the labels in these rows is a class of the model, so no error is reported")
     elif labels is not None:
         known = list(dict.fromkeys((*model.class_names, *labels)))
         if other := known[len(model.class_names) :]:
@@ -131,7 +131,7 @@ def _features(arguments: argparse.Namespace) -> int:
         numbers = np.array([float(each) if is_number(each) else np.nan for each in labels])
         if not (numbers % 1).any():
             numbers = numbers.astype(np.int64)
-        # Class names such as 01, which differ from the text of their number, are written as text.
+        # If a class name such as 01 would be lost by writing it as a number, all labels are written as text.
         arrays["y"] = numbers if label_texts(numbers) == labels else np.array(labels)
     write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))
     n, d = arrays["X"].shape

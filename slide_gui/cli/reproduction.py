@@ -68,8 +68,8 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Reconstruction weights",
             f"weights {all_data} --show weights {_DRAWN} -o {outputs(weights[:1])}",
             weights,
-            "Reconstruction weights of four example pixels at different layers. They are crosses on both Rectangles "
-            "sets and round patches on Convex and MNIST, and become fuzzier with depth.",
+            "Reconstruction weights of four example pixels at different layers. The weights form crosses on both "
+            "Rectangles sets and round patches on Convex and MNIST, and become fuzzier with depth.",
         ),
         PaperItem(
             "Schematic with a real image",
@@ -97,7 +97,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all results")
-    add_protocol_options(parser, "run a small version in about two minutes, whose results differ from the paper's")
+    add_protocol_options(parser, "run a small version of about two minutes, whose results differ from the paper's")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 

@@ -41,7 +41,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_stack_options(parser)
     options.add_run_options(parser)
     options.add_method_options(parser)
-    text = "number of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
+    text = "index of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     text = "load the run from this run store, or compute it and add it to the store"
     parser.add_argument("-o", "--output", dest="store", type=Path, metavar="STORE", help=text)
@@ -65,7 +65,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
     def check(base: RunSpec) -> None:
         if not _learns(base) and RUN_FIGURES["widths"] in figures.values():
-            raise ValueError("--figure widths shows how widths are learned, but this run learns none; leave it out")
+            raise ValueError("--figure widths is not available, because this run learns no widths; leave it out")
 
     dataset, base = _checked_and_read(arguments, source, choices, check)
     spec = base.checked()
@@ -338,7 +338,7 @@ def _decide(arguments: argparse.Namespace) -> int:
     # `train --folds` trains one run per fold, so without --fold, the run of any fold is accepted.
     possible = [chosen] if chosen is None or arguments.fold is not None else chosen.each
     if source.held_out is not None and result.spec.held_out not in possible:
-        raise UsageError("the run has another test set; leave out the options for the test set")
+        raise UsageError("the run was not tested on this test set; leave out the options for the test set")
     dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     image, name = options.chosen_image(dataset, arguments)
     with progress_bar("deciding") as progress:
@@ -380,7 +380,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): kernel value {kernel}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        smaller = "no smaller set is enough" if flip["fewest"] else "a smaller set may be enough"
+        smaller = "no smaller set changes the class" if flip["fewest"] else "a smaller set may also change it"
         which = f"its minimum or maximum, whichever is farther from its value ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         yield f"the class becomes {flip['class']} if each of these features is set to {which}: {features}"

@@ -141,7 +141,7 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def describe_rate(rate: ErrorRate) -> dict[str, Any]:
-    """Return the error rate of a run, or of all folds together, for the output of --json."""
+    """Return the description of the error of a run, or of all folds together, for the output of --json."""
     return {"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n}
 
 

@@ -336,9 +336,9 @@ def test_that_a_decision_is_that_of_its_run_and_its_changes_flip_the_class(cli, 
     divided = cli(f"train alone.npz {MEDIAN} --held-out 0.1 --output runs.sqlite --json").json
     decide = f"decide alone.npz --store runs.sqlite --run {divided['hash'][:8]} --part test --row 1 --json"
     assert cli(decide).json == cli(f"{decide} --held-out 0.1").json
-    assert "the run has another test set; leave out" in cli(f"{decide} --held-out 0.2", code=2).err
+    assert "the run was not tested on this test set; leave out" in cli(f"{decide} --held-out 0.2", code=2).err
     second = cli(f"train alone.npz {MEDIAN} --folds 2 --output runs.sqlite --json").json["folds"][1]["hash"][:8]
     decide = f"decide alone.npz --store runs.sqlite --run {second} --part test --row 1 --json --folds 2"
     assert cli(decide).json == cli(f"{decide} --fold 2").json
-    assert "the run has another test set; leave out" in cli(f"{decide} --fold 1", code=2).err
+    assert "the run was not tested on this test set; leave out" in cli(f"{decide} --fold 1", code=2).err
     assert "no hashes begin with 'zz'" in cli("decide tiny.npz --store runs.sqlite --run zz", code=2).err
