@@ -421,7 +421,7 @@ def test_that_a_model_without_classifier_and_an_output_that_is_no_model_are_refu
     assert "stack.npz has no classifier; use a model saved by" in cli("predict stack.npz plants.csv", code=2).err
     cli("features stack.npz plants.csv -o features.npz")
     Path("notes.npz").write_text("mine")
-    assert "is not a model" in cli(f"{TRAIN} --save-model notes.npz", code=2).err
+    assert "is not a slide-gui model" in cli(f"{TRAIN} --save-model notes.npz", code=2).err
     assert "is not a regular file" in cli(f"{TRAIN} --save-model .", code=2).err
     assert "cannot save SdA; use" in cli("train plants.csv --method sda --save-model sda.npz", code=2).err
 
