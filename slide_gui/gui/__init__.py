@@ -1,1 +1,1 @@
-"""The graphical interface. The GUI thread runs no computation that takes longer than a frame of the display."""
+"""The graphical user interface. No computation on the GUI thread takes longer than one frame of the display."""

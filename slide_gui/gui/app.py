@@ -30,14 +30,15 @@ _PAUSE = 0.01
 def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
     """Open the window, and return the exit code after the window has closed.
 
-    If a signal closed the window, the exit code is 128 + the number of the signal.
+    If a signal such as SIGTERM closed the window, the exit code is 128 plus the number of the signal.
 
     Parameters
     ----------
     files : sequence of Path
-        Files to open as one data set; without files, the last session or the generated data set Rectangles is opened.
+        Files to open as one data set. Without files, the window restores the last session; if there is none, it opens
+        the generated data set Rectangles.
     source : DataSource, optional
-        Files to open together with the settings for reading and splitting them.
+        Data to open instead of `files`, with the settings for reading and splitting them.
     """
     problem = binding_problem() or display_problem()
     if problem is not None:
@@ -60,7 +61,7 @@ def run(files: Sequence[Path], source: "DataSource | None" = None) -> int:
 
 
 def prepare_interpreter() -> None:
-    """Keep the GUI thread responsive during jobs, and switch off the garbage collector during the start.
+    """Keep the GUI thread responsive during jobs, and disable automatic garbage collection.
 
     After the window is built, `collect_in_turn` starts a timer that collects garbage instead.
     """
@@ -72,9 +73,9 @@ def collect_in_turn(window: "MainWindow") -> None:
     """Collect garbage with a timer on the GUI thread while the window exists.
 
     Automatic collection could also run on a worker thread, where Qt objects must not be destroyed. Objects that were
-    created during the start of the program are excluded from garbage collection, because examining them would delay
-    the event loop. When many more modules have been imported, such as the modules for plots, their objects are excluded
-    too, as soon as no job is running.
+    created while the program started are excluded from garbage collection, because examining them would delay the event
+    loop. When many more modules have been imported, such as those for plots, their objects are excluded too, as soon as
+    no job is running.
     """
     from PySide6.QtCore import QTimer
 
@@ -98,8 +99,9 @@ def tear_down(window: "QWidget | JobQueue") -> None:
 
     The program and its tests close every window with this function.
 
-    Closing stops the queue and waits for the worker, so that no callback reaches the window afterwards. With
-    `deleteLater` the deletion would wait for an event loop, and the garbage collector deletes in no defined order.
+    Closing stops the job queue and waits for its worker thread, so that no callback reaches the window afterwards. With
+    `deleteLater`, the deletion would wait for an event loop. The garbage collector would delete the objects in an
+    undefined order.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def tear_down(window: "QWidget | JobQueue") -> None:
 
 
 def make_application() -> "QApplication":
-    """Return the Qt application with the theme that is stored in the settings."""
+    """Return the Qt application, with the theme and the display size that are stored in the settings."""
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
@@ -152,7 +154,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Return a window that opens the files; without files, it opens the last session or the generated Rectangles."""
+    """Return a new window, whose method `MainWindow.start` is called with the files and `source`."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()
@@ -162,7 +164,7 @@ def make_window(
 
 
 def take_screenshot(path: Path) -> None:
-    """Save a screenshot of a window in the light theme after all layers are fitted to the generated Rectangles data.
+    """Save a screenshot of a window that shows layers fitted to the generated Rectangles data, in the light theme.
 
     Parameters
     ----------
@@ -172,9 +174,9 @@ def take_screenshot(path: Path) -> None:
     Raises
     ------
     KeyboardInterrupt
-        If SIGINT or SIGTERM arrives before the screenshot is saved.
+        If the process receives SIGINT or SIGTERM before the screenshot is saved.
     TimeoutError, OSError
-        If fitting the layers takes too long, or the file cannot be written.
+        If fitting the layers takes longer than a minute (TimeoutError), or the file cannot be written (OSError).
     """
     from PySide6.QtCore import QDeadlineTimer
 

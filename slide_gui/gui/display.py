@@ -1,4 +1,4 @@
-"""Check that Qt can open a window on this display, because Qt would abort otherwise."""
+"""Check that Qt can open a window, because Qt would otherwise abort the process without a clear message."""
 
 import builtins
 import ctypes
@@ -18,16 +18,16 @@ LIBRARIES = {
     "libfontconfig.so.1": "libfontconfig1",
     "libdbus-1.so.3": "libdbus-1-3",
 }
-"""The Debian package of each shared library that Qt needs on X11 and that the wheel of PySide6 does not contain."""
+"""The Debian package of each shared library that Qt needs on X11 but that is not part of the PySide6 wheel."""
 
 
-# This is the first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every server replies to
-# it.
+# This is the first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every X11 server replies
+# to this message.
 _X11_GREETING = b"l\0\x0b\0\0\0\0\0\0\0\0\0"
 
 
 def missing_libraries() -> list[str]:
-    """Return the Debian packages of missing libraries that Qt needs on X11."""
+    """Return the Debian packages of those libraries in `LIBRARIES` that are not installed."""
     missing = []
     for library, package in LIBRARIES.items():
         try:
@@ -61,7 +61,7 @@ def display_problem() -> str | None:
 def _answers(name: str) -> bool:
     match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
     if match is None:
-        return True  # Other addresses are not checked, because Xlib may understand them.
+        return True  # Xlib may understand other forms of address, so they are not checked.
     host, number = match[1], int(match[2])
     if not host:
         socket_path = f"/tmp/.X11-unix/X{number}"
@@ -73,7 +73,7 @@ def _answers(name: str) -> bool:
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
     """Return True if a server accepts a connection at this address.
 
-    If `greeting` is given, the server must also reply to it; a refusal counts as a reply.
+    If `greeting` is not empty, it is sent to the server, which must also reply; a refusal counts as a reply.
     """
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)
@@ -90,8 +90,8 @@ def _connects(family: socket.AddressFamily, address: str | tuple[str, int], gree
 def binding_problem(binding: str | None = None, python: tuple[int, ...] | None = None) -> str | None:
     """Return a sentence that explains why PySide6 cannot be used, or None if it can be used.
 
-    Python before 3.12 counts references to None, True and False, and PySide6 6.12 releases these objects too often
-    while painting. Within seconds, a reference count reaches zero and the interpreter aborts (PYSIDE-3474).
+    Before version 3.12, Python counts the references to None, True and False. PySide6 6.12 releases these objects too
+    often while it paints. Within seconds, a reference count reaches zero and the interpreter aborts (PYSIDE-3474).
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
         return "Qt is not installed; install it with: pip install PySide6-Essentials"
     if binding.split(".")[:2] == ["6", "12"] and python < (3, 12):
         return (
-            f"PySide6 {binding} aborts on Python {python[0]}.{python[1]} within seconds of painting; "
+            f"PySide6 {binding} crashes on Python {python[0]}.{python[1]} within seconds; "
             "install an earlier PySide6 with: pip install 'PySide6-Essentials<6.12'"
         )
     return None
@@ -119,7 +119,7 @@ def installed_binding() -> str | None:
         from PySide6 import __version__
     except ImportError:
         return None
-    # The import of PySide6 replaces `builtins.__import__` with a function that also reads the source of every module
-    # imported later. The original function is restored, so that the window opens sooner.
+    # The import of PySide6 replaces `builtins.__import__` with a slower function, which also reads the source of every
+    # module imported later. The original function is restored, so that the window opens sooner.
     builtins.__import__ = importing
     return __version__

@@ -15,14 +15,14 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""The colours of pins and depths. Colour-blind users can distinguish them. Contrast to the page: at least 3 : 1."""
+"""The colours of pins and depths, which colour-blind users can distinguish. Contrast with the page: at least 3 : 1."""
 
 BODY, SECONDARY = 13, 11
 """The font sizes of the window in pixels."""
 THEMES = ("system", "light", "dark")
 """The themes that the user can choose."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
-"""The scale factors that the user can choose for the contents of the window."""
+"""The scale factors that the user can choose for text, images and controls."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Theme:
 
     @property
     def is_dark(self) -> bool:
-        """True for the dark theme, in which images are drawn in white on near black."""
+        """True for the dark theme, in which images are drawn in white on an almost black background."""
         return self.name == "dark"
 
     @property
@@ -64,7 +64,7 @@ class Theme:
         return "blue-black-red" if self.is_dark else "blue-white-red"
 
     def pin(self, number: int) -> QColor:
-        """Return the colour of the pin or depth with index `number`. After the last colour, the first one follows."""
+        """Return the colour of the pin or depth with index `number`. The colours repeat after the last one."""
         pins = PINS[self.name]
         return QColor(pins[number % len(pins)])
 
@@ -75,8 +75,8 @@ DARK = Theme("dark", **{each.name: each.metadata["dark"] for each in fields(Them
 BLUE, ORANGE = "blue", "orange"
 _GREY_LUMINANCE = 0.179  # Black and white have the same contrast to a grey of this luminance.
 
-# These are the colours of magnitudes from 0 to the maximum. The colours of a row have the same hue, and their lightness
-# is monotonic. The colour of 0 is close to the colour of the page.
+# Each row contains colours of magnitudes from 0 to the maximum, all of the same hue. Their lightness increases or
+# decreases steadily, and the colour of 0 is close to the colour of the page.
 _MAGNITUDES = {
     (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
     (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
@@ -86,7 +86,7 @@ _MAGNITUDES = {
 
 
 def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
-    """Return the colour of a magnitude from 0 to 1.
+    """Return the colour of a magnitude `share` from 0 to 1.
 
     In the light theme, large magnitudes have dark colours; in the dark theme, they have light colours.
     """
@@ -117,7 +117,7 @@ def ink_on(colour: QColor) -> QColor:
 
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
-    """Draw a bar with the colours of magnitudes from 0 to the maximum."""
+    """Fill `box` with the colours of magnitudes from 0 on the left to the maximum on the right."""
     ramp = QLinearGradient(box.topLeft(), box.topRight())
     anchors = _MAGNITUDES[hue, theme.name]
     for number, colour in enumerate(anchors):
@@ -145,7 +145,7 @@ def theme_of(widget: QWidget) -> Theme:
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application. With ``"system"``, also apply later changes of the system's theme.
+    """Apply a theme to the application. With ``"system"``, the application also follows later changes by the system.
 
     Parameters
     ----------
@@ -155,13 +155,13 @@ def apply_theme(app: QApplication, choice: str) -> None:
 
 
 def theme_changed() -> SignalInstance:
-    """Return the signal that is emitted when all widgets have changed to another theme."""
+    """Return the signal that is emitted after all widgets have changed to another theme."""
     app = cast(QApplication, QApplication.instance())
     return cast(_Follower, app.findChild(_Follower)).themed
 
 
 class _Follower(QObject):
-    """Stores the theme that the user chose. If it is "system", the application follows the theme of the system."""
+    """Stores the theme that the user chose and applies it. If it is "system", the system's theme is applied."""
 
     themed = Signal()
 
@@ -177,7 +177,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # The choice is also passed to the platform, which draws the frame of the window in a matching colour.
+        # Qt passes the colour scheme on to the platform, which draws the frame of the window in a matching colour.
         if choice == "system":
             hints.unsetColorScheme()
         else:
@@ -223,7 +223,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     Parameters
     ----------
     drawing : str
-        SVG elements in a 24 × 24 view box, drawn as lines; ``fill="currentColor"`` also fills an element.
+        SVG elements in a 24 × 24 view box, drawn as lines. An element with ``fill="currentColor"`` is also filled.
     """
     tinted = QIcon()
     for mode, colour, states in (
@@ -246,7 +246,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
 
 
 def palette(theme: Theme) -> QPalette:
-    """Return the Qt palette of a theme, from which the Fusion style and the painted widgets take their colours."""
+    """Return the Qt palette of a theme, which the Fusion style and the program's own widgets use for painting."""
     role = QPalette.ColorRole
     roles = {
         theme.background: (role.Window, role.ToolTipText),
@@ -269,7 +269,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def style_sheet(theme: Theme) -> str:
-    """Return the style sheet of the application: ``resources/style.qss`` with the theme's colours for its $names."""
+    """Return the application's style sheet: ``resources/style.qss``, whose $names are replaced by theme colours."""
     names = {each: each for each in ("chevron_down", "chevron_up", "chevron_right")}
     names["check"] = f"check_{theme.name}"
     paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}

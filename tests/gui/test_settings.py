@@ -133,7 +133,7 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
     assert window.recent.openings == ()
     assert window.session.cluster.state.choice.is_here
     assert (settings.theme.currentText(), settings.place.text()) == ("system", "in this window")
-    assert "Size 100 % from the next start" in window.notice.accessibleName()
+    assert "Display size 100 % from the next start" in window.notice.accessibleName()
 
 
 def test_that_settings_show_and_change_where_runs_are_computed(window, settings):

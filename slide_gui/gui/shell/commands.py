@@ -38,23 +38,23 @@ class Command:
     Attributes
     ----------
     text : str
-        Text of the menu item and of the palette's entry.
+        Text of the menu item and of the entry in the command palette.
     shortcut : str
-        Keys in Qt's portable notation.
+        Keyboard shortcut in Qt's portable notation, such as "Ctrl+Shift+O".
     run : callable
         Runs the command.
     tip : str
-        Tooltip: one sentence with information that `text` does not give.
+        Tooltip: one sentence that adds information to `text`.
     why_not : callable
         Returns the reason why the command is unavailable now, or "" if it is available.
     checked : callable, optional
         Returns True if the menu item is checked; None for commands that cannot be checked.
     text_now : callable, optional
-        Returns a text that describes what the command would do now, such as "Undo stroke".
+        Returns a more specific text for the current state of the window, such as "Undo stroke"; None to show `text`.
     starts_group : bool
-        True if a line in the menu separates the command from the commands above it.
+        True if the menu has a separator line above the command.
     submenu : str
-        Title of the submenu that contains the command; empty if the command is in the menu itself.
+        Title of the submenu that contains the command; empty if the command is not in a submenu.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Command:
 
 
 class Action(QAction):
-    """A command of a window as a Qt action."""
+    """A Qt action that runs a command of a window."""
 
     def __init__(self, command: Command, window: MainWindow) -> None:
         super().__init__(command.text, window)
@@ -81,11 +81,11 @@ class Action(QAction):
         self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # Adding the action to the window makes its shortcut work everywhere in the window.
+        window.addAction(self)  # This makes the shortcut of the action work everywhere in the window.
 
     @Slot()
     def trigger(self) -> None:
-        """Run the command if it is available now."""
+        """Run the command if it is available in the current state of the window."""
         self.follow()
         super().trigger()
 
@@ -99,7 +99,7 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the state and text of the action. Return why the command is unavailable, or "" if it is available."""
+        """Update the action's state and text. Return why the command is unavailable, or "" if it is available."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
@@ -112,10 +112,10 @@ class Action(QAction):
 
 
 class CommandUpdates(QObject):
-    """Updates the commands of a window before Qt looks up the command of a pressed shortcut.
+    """Updates the commands of a window when the user presses a shortcut, before Qt runs the command of the shortcut.
 
-    At other times, the window updates its commands only when its state has not changed for 100 ms. The command Cancel
-    is also updated when a job has started or ended.
+    Otherwise, the window updates its commands only after its state has not changed for 100 ms. The command Cancel is
+    also updated when a job has started or ended.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -125,16 +125,16 @@ class CommandUpdates(QObject):
         window.session.busy_changed.connect(self._follow_jobs)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Update the commands when a shortcut is pressed, except for Escape while a text is being edited."""
+        """Update the commands when a shortcut is pressed, except for Escape in a text field that is being edited."""
         if event.type() != QEvent.Type.ShortcutOverride:
             return False
         window = self._window
         line = window.focusWidget()
         is_edited = isinstance(line, QLineEdit) and line.isModified()
         if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            event.accept()  # While a text is being edited, Escape must revert this text and must not cancel a job.
+            event.accept()  # Escape must revert the edited text instead of cancelling a job.
             return True
-        # Update the command Cancel now, because the signal `busy_changed` is delayed after the start of a job.
+        # Update the command Cancel now, because `busy_changed` is emitted with a delay after a job has started.
         self._follow_jobs()
         if not window.workspace.is_at_rest:
             window.follow()
@@ -146,7 +146,7 @@ class CommandUpdates(QObject):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return why commands for the image of the Weights page are unavailable, or "" if they are available."""
+    """Return why commands for the image on the Weights page are unavailable, or "" if they are available."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -183,7 +183,7 @@ def _not_trainable(window: MainWindow) -> str:
 def _no_tour(window: MainWindow) -> str:
     """Return the reason why the tour cannot start, or "" if it can start.
 
-    The tour opens its example data, which would cancel a training, a sweep or a trial that the user requested.
+    The tour opens example data. This would cancel a training job, a sweep or a trial that the user has started.
     """
     runs = window.session.built_runs
     requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
@@ -213,7 +213,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # If training is impossible, the page responds to the click with the reason.
+        page.train_button.click()  # If training is impossible, the click shows the reason on the page.
 
 
 def _sweep(window: MainWindow) -> None:
@@ -238,7 +238,7 @@ def _cluster(window: MainWindow) -> None:
 
 
 def _weights(window: MainWindow) -> WeightsPage:
-    """Open the Weights page and return it."""
+    """Show the Weights page and return it."""
     return cast(WeightsPage, window.pages.turn_to("weights"))
 
 
@@ -249,7 +249,7 @@ def _full_screen(window: MainWindow) -> None:
 
 
 def _guide(window: MainWindow, page: str = "") -> None:
-    """Open the guide at a page, by default at the page shown last, in a separate window that can stay open."""
+    """Open the guide in a separate window at the given page; if `page` is empty, at the page shown last."""
     from slide_gui.gui.help.guide import Guide
 
     guide = window.findChild(Guide)
@@ -274,7 +274,7 @@ def _copy_report(window: MainWindow) -> None:
 
     text = report(window)
     QGuiApplication.clipboard().setText(text)
-    sentence = "The report lists versions, settings and the last lines of the log; click Details to read it."
+    sentence = "The report lists software versions, settings and the last lines of the log; click Details to read it."
     window.notice.show_message(UserMessage("The report was copied", sentence, kind="information", details=text))
 
 
@@ -286,7 +286,7 @@ def _about(window: MainWindow) -> None:
         about.setWindowTitle("About slide-gui")
         about.setInformativeText(
             "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
-            "Learning with Stacked Linear Denoisers”.\n\nMIT licence. The licences of components (Qt: LGPL 3) are "
+            "Learning with Stacked Linear Denoisers”.\n\nMIT licence. The licences of the components (Qt: LGPL 3) are "
             "listed under Help ▸ Licences. The network is used only for downloads that you request and for a "
             "scheduler that you choose."
         )
@@ -295,7 +295,7 @@ def _about(window: MainWindow) -> None:
 
 
 def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
-    """Return a command that changes the noise level or the depth by one step, within its limit."""
+    """Return a command that adds `step` to the noise level or the depth, up to `limit` (down to it if `step` < 0)."""
 
     def run(window: MainWindow) -> None:
         value = getattr(window.workspace.state.parameters, parameter) + step
@@ -342,13 +342,13 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("open", "Open…", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
         Command(
             "open_folder", "Open folder…", "Ctrl+Shift+O", lambda w: w.opening.ask_for_folder(),
-            "Open a folder of pictures sorted by class, or an exported bundle",
+            "Open a folder that contains one folder of pictures per class, or an exported bundle",
         ),
         Command(
             "save_session", "Save session…", "Ctrl+S", _save_session,
-            "Save parameters, pins, settings of the pages and paths of the data to a session file",
+            "Save the parameters, pins, page settings and paths of the data files to a session file",
         ),
-        Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
+        Command("export", "Export…", "Ctrl+E", _export, "Save the figure or table on this page to files"),
         Command(
             "copy_image", "Copy page as picture", "Ctrl+Shift+C",
             lambda w: QGuiApplication.clipboard().setPixmap(w.pages.shown().grab()),
@@ -356,7 +356,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command(
             "copy_table", "Copy numbers as table", "Ctrl+Alt+C",
             lambda w: w.exports.copy_table(w.pages.shown().numbers(), w.pages.shown().why_nothing_to_export()),
-            "Copy the numbers of the page as tab-separated text",
+            "Copy the numbers on this page as tab-separated text",
         ),
         Command("quit", "Quit", "Ctrl+Q", lambda w: w.close()),
     ),
@@ -377,8 +377,8 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "more", "Show more parameters", "Ctrl+Shift+B", lambda w: w.panel.more.toggle(),
-            "Show or hide ridge, threshold, colours and the split in the panel", submenu="Parameters",
-            why_not=lambda w: "" if w.panel.more.isVisible() else "The panel shows no further parameters",
+            "Show or hide the ridge, threshold, colour and split settings in the panel", submenu="Parameters",
+            why_not=lambda w: "" if w.panel.more.isVisible() else "The panel has no further parameters on this page",
             checked=lambda w: w.panel.more.isChecked(),
         ),
         _step("more_noise", "More noise", "Ctrl+Up", "noise", 0.05, LARGEST_NOISE, _MOST_NOISE),
@@ -387,28 +387,28 @@ MENUS: dict[str, tuple[Command, ...]] = {
         _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
         Command(
             "try", "Try on my data", "Ctrl+Shift+T", _try,
-            "Compare SLIDE with an SVM on raw features within the time limit in Settings; open the Error curves page",
+            "Compare SLIDE with an SVM on raw features within the time limit in Settings; show the Error curves page",
             starts_group=True,
         ),
         Command(
             "train", "Train the classifier", "Ctrl+Return", _train,
-            "Train on the open data set with the current parameters and open the Classifier page", _not_trainable,
+            "Train on the open data set with the current parameters, and show the Classifier page", _not_trainable,
         ),
         Command(
             "sweep", "Sweep noise and depth", "Ctrl+Shift+Return", _sweep,
-            "Compute the error at every noise level and depth and open the Error curves page", _not_trainable,
+            "Compute the error at every noise level and depth, and show the Error curves page", _not_trainable,
         ),
         Command(
             "fit_again", "Fit the layers again", "F5", lambda w: w.workspace.fitting.fit(),
-            "Fit the layers again after a cancelled or failed fit", _not_fittable,
+            "Fit the layers again after a fit was cancelled or failed", _not_fittable,
         ),
         Command(
             "cancel", "Cancel all jobs", "Esc", _cancel,
-            "Cancel all jobs and keep the results so far; if no job is running, hide the notice", _not_cancellable,
+            "Cancel all jobs and keep their results so far; if no job is running, hide the message", _not_cancellable,
         ),
         Command(
             "cluster", "Where runs are computed…", "Ctrl+Alt+R", _cluster,
-            "Choose this window, worker processes on this computer, or a Dask scheduler", starts_group=True,
+            "Compute runs in this window, in local worker processes or through a Dask scheduler", starts_group=True,
         ),
         Command(
             "settings", "Settings…", "Ctrl+,", lambda w: w.ask_for_settings(),
@@ -424,11 +424,11 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _image(
             "corrupt_again", "New corruption", "Ctrl+Shift+K",
-            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set new random pixels to 0 in the Flow view",
+            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Set other random pixels to 0 in the Flow view",
         ),
         _drawing(
             "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.workspace.draw(None),
-            "Show the image as it is in the data set",
+            "Remove your changes and show the image from the data set",
         ),
         _drawing(
             "blank_canvas", "Start from a blank canvas", "Ctrl+Shift+R",
@@ -469,7 +469,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("guide", "Guide", "F1", _guide, "Open the guide, which describes all pages and commands"),
         Command(
             "tour", "Take the tour", "Ctrl+F1", lambda w: w.tour.start(),
-            "Learn in eleven steps how SLIDE works, with the generated data set Rectangles", _no_tour,
+            "Learn in eleven steps how SLIDE works, using the generated data set Rectangles", _no_tour,
         ),
         Command("palette", "Command palette…", "Ctrl+Shift+P", _palette, "Search commands, data sets and recent files"),
         Command(
@@ -482,10 +482,10 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "copy_report", "Copy report", "Ctrl+Alt+L", _copy_report,
-            "Copy versions, settings and the last lines of the log for a problem report",
+            "Copy software versions, settings and the last lines of the log, for reporting a problem",
         ),
         Command("about", "About slide-gui", "Shift+F1", _about),
     ),
 }  # fmt: skip
-"""The commands of each menu, by its title."""
+"""The commands of each menu. The keys are the titles of the menus."""
 COMMANDS = tuple(chain(*MENUS.values()))

@@ -1,4 +1,4 @@
-"""Report uncaught errors of all threads, and the signals SIGINT and SIGTERM, to the window."""
+"""Report uncaught errors in all threads, and the signals SIGINT and SIGTERM, to the window."""
 
 import logging
 import os
@@ -21,7 +21,7 @@ _LOG, _LOG_BYTES = "slide-gui.log", 8192
 
 
 def log_folder() -> Path:
-    """Return the folder of the log file."""
+    """Return the folder that contains the log file."""
     from platformdirs import user_log_path
 
     return Path(user_log_path("slide-gui", appauthor=False))
@@ -38,10 +38,11 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Keep errors in methods that override methods of Qt from ending the program, in all current and later classes.
+    """Prevent errors in methods that override Qt methods from crashing the program.
 
-    The frames of a traceback keep their local objects alive. A painter that is still active after a `paintEvent` would
-    crash Qt, so the frames are cleared before the error reaches Qt.
+    This covers the classes that exist already and those that are defined later. A traceback keeps the local variables
+    of its frames alive. Qt crashes if such a variable is a painter that is still active after `paintEvent`. The frames
+    are therefore cleared before the error reaches Qt.
 
     Before Python 3.12, an error raised by C code, such as an index out of range, has no exception object until it is
     caught. PySide would mistake the error's text for the exception object and abort. The error is therefore caught and
@@ -99,8 +100,8 @@ class FaultReporter(QObject):
     Signals
     -------
     reported(str, str)
-        The type and message of the error in one line, and the traceback. The signal is always delivered on the GUI
-        thread.
+        An error was not caught. The arguments are one line with its type and message, and its traceback. The signal is
+        always delivered on the GUI thread.
     """
 
     reported = Signal(str, str)
@@ -120,10 +121,10 @@ class FaultReporter(QObject):
             self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
             _log.addHandler(self._handler)
         except OSError:
-            _log.warning("no log file: %s cannot be written", log_folder())
+            _log.warning("cannot write a log file to %s", log_folder())
 
     def close(self) -> None:
-        """Close the log file, and restore the previous exception hooks unless others have been installed since."""
+        """Close the log file, and restore the previous exception hooks unless other hooks have been installed since."""
         if sys.excepthook == self._on_error:
             sys.excepthook, threading.excepthook = self._previous
         if self._handler is not None:
@@ -146,16 +147,16 @@ _LOOK_MILLISECONDS = 200
 
 
 class Interruption(QObject):
-    """Reports the signals SIGINT and SIGTERM while it exists; SIGINT then raises no KeyboardInterrupt.
+    """Reports the signals SIGINT and SIGTERM while it exists; meanwhile, SIGINT does not raise KeyboardInterrupt.
 
-    Python runs signal handlers between two bytecode instructions, and a waiting event loop executes none. A timer
-    therefore checks for a signal. Signals that are ignored when the program starts, such as SIGINT in a shell's
-    background jobs, remain ignored. A second signal ends the process as usual.
+    Python can run signal handlers only while it executes Python code, which Qt's waiting event loop does not. A timer
+    therefore calls a Python method regularly. Signals that are ignored when the program starts, such as SIGINT in a
+    shell's background jobs, remain ignored. A second signal ends the process as usual.
 
     Attributes
     ----------
     number : int or None
-        Number of the first signal, or None.
+        Number of the first signal, or None before any signal has arrived.
 
     Signals
     -------
@@ -186,7 +187,7 @@ class Interruption(QObject):
             self.interrupted.emit()
 
     def stop(self) -> int | None:
-        """Restore the previous signal handlers, and return the number of the signal that arrived, or None."""
+        """Restore the previous signal handlers. Return the number of the first signal, or None if none arrived."""
         self._timer.stop()
         for number, handler in self._previous.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""The status bar's display of the running job with its progress, remaining time and a button that cancels it."""
+"""The part of the status bar that shows the running job, its progress and remaining time, and a Cancel button."""
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QWidget
@@ -12,7 +12,7 @@ from slide_gui.text import time_left
 class JobBar(QWidget):
     """A widget with the name of the running job, a thin progress bar, the remaining time and a Cancel button.
 
-    If no job is running, the progress bar, the remaining time and the button are hidden. The height never changes.
+    While no job is running, only the empty widget is shown; its height does not change.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -31,7 +31,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch(1)
-        self.setFixedHeight(26)  # This makes the status bar, including its margins, 32 pixels high.
+        self.setFixedHeight(26)  # With this height, the status bar is 32 pixels high, including its margins.
         self.setAccessibleName("Running job")
         self.show_status(None)
 

@@ -1,4 +1,4 @@
-"""The main window with title bar, navigation, panel, pages, notice and status bar."""
+"""The main window: title bar, navigation buttons, parameter panel, pages, messages and status bar."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -49,7 +49,7 @@ _PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.50
 class TitleBar(QFrame):
     """The bar with the menus and the most frequently used commands.
 
-    On systems with a global menu bar, the menus are shown there.
+    On systems with a global menu bar, such as macOS, the menus are shown in the global menu bar instead.
     """
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
@@ -64,7 +64,7 @@ class TitleBar(QFrame):
             action = actions[name]
             button = add_button(self, row, action.text(), action.toolTip(), kind, clicked=action.trigger)
             button.setAccessibleName(action.text().rstrip(" …"))
-            # Like a button in a tool bar, the button takes no keyboard focus; its command has a shortcut.
+            # As in a tool bar, the button takes no keyboard focus, because its command has a shortcut.
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def _build_menus(self) -> QMenuBar:
@@ -83,7 +83,7 @@ class TitleBar(QFrame):
         return bar
 
 
-# Minimum width of a navigation button, and space left and right of its longest word, in pixels.
+# Minimum width of a navigation button, and total space to the left and right of the longest word, in pixels.
 _LEAST_WIDTH, _MARGINS = 72, 8
 
 
@@ -134,14 +134,14 @@ class Navigation(QFrame):
 
     @Slot(object)
     def mark(self, name: str) -> None:
-        """Mark the button of the visible page."""
+        """Check the button of the page `name`, and uncheck the buttons of all other pages."""
         self._buttons[name].setChecked(True)
         for button in self._buttons.values():
             stop_at_checked(button, button.isChecked())
 
     @Slot()
     def _tint(self) -> None:
-        """Draw the icons of the buttons in the colours of the theme."""
+        """Draw the icons of the buttons in the colours of the current theme."""
         theme = theme_of(self)
         for spec in PAGES:
             self._buttons[spec.name].setIcon(icon(spec.icon, theme))
@@ -149,7 +149,7 @@ class Navigation(QFrame):
 
 
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
-# Width of the window in pixels below which the panel is hidden by default, for example on a small screen.
+# If the window is narrower than this number of pixels, for example on a small screen, the panel is hidden by default.
 _NARROW = 900
 _GEOMETRY = "window/geometry"
 _SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials are sent to the scheduler"
@@ -161,11 +161,11 @@ class MainWindow(QMainWindow):
     Parameters
     ----------
     settings : QSettings
-        Settings of the program, such as the theme, the last folder and the geometry.
+        Settings of the program, such as the theme, the folder used last and the geometry of the window.
     store : Path
         Path of the run store.
     sessions : Path, optional
-        Folder in which the session is stored automatically; None to store no session.
+        Folder in which the session is stored automatically; if None, no session is stored.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
-        # On a small screen, the window is smaller than its usual initial size.
+        # The usual initial size may be too large for a small screen.
         self.resize(_INITIAL_SIZE.boundedTo(self.screen().availableSize() - QSize(16, 48)))
         self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
@@ -229,7 +229,7 @@ class MainWindow(QMainWindow):
         below.setContentsMargins(20, 0, 12, 8)
         self.notice = placed(below, Notice(central))
         self.setCentralWidget(central)
-        central.setFocus()  # Initially, no control should have the keyboard focus.
+        central.setFocus()  # At first, no button or other control should have the keyboard focus.
         self._build_status()
 
     def _build_status(self) -> None:
@@ -264,31 +264,31 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
-        # This slot is connected after those of the Weights page, so that the page shows the new data before its
-        # settings are restored.
+        # The slots of the Weights page are already connected to this signal and are therefore called first. The page
+        # must show the new data before its settings are restored.
         self.workspace.dataset_changed.connect(self.keeper.restore_choices)
 
     @property
     def weights_page(self) -> WeightsPage:
-        """Return the Weights page, the only page that exists from the start."""
+        """Return the Weights page, which is built together with the window; other pages are built when first shown."""
         return cast(WeightsPage, self.pages.page("weights"))
 
     @cached_property
     def tour(self) -> "Tour":
-        """Return the tour; the first access builds it."""
+        """Return the tour, which is built on first access."""
         from slide_gui.gui.shell.tour import Tour
 
         return Tour(self)
 
     @property
     def is_touring(self) -> bool:
-        """True while a card of the tour is shown, but not while the tour is only offered."""
+        """True while the tour is running, but not while the user is only asked whether to start it."""
         return "tour" in vars(self) and self.tour.is_running
 
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open `source` or the files. If neither is given, restore the last session or open the example data."""
+        """Open `source` or the files. If neither is given, restore the last session, or else open the example data."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
@@ -310,20 +310,20 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # The files of an exported figure include a session.
+        paths = sessions if len(sessions) == 1 else paths  # An exported bundle contains a session that opens the data.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
             self.recent.add(paths)
 
     def restore_place(self) -> None:
-        """Restore the position and size of the window closed last. Qt moves a window that would be off the screen."""
+        """Restore the position and size of the window closed last; Qt moves it if it would be off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
 
     def _inputs(self) -> Callable[[], list[Path]]:
-        """Return a function that lists the files of the open data and of the run store."""
+        """Return a function that lists the files of the open data and run store, which must not be overwritten."""
         # The module `database` is imported only when needed, because it imports SQLite.
         from slide_gui.experiments.store.database import store_files
 
@@ -332,26 +332,26 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def open_entry(self, key: str) -> None:
-        """Open a benchmark data set: its real files if they are available, or else generated data."""
+        """Open a benchmark data set from its original files, or as generated data if the files are not available."""
         self.workspace.open(DataSource(key=key))
 
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        # Qt hides [*] in the title of a window, and shows [*][*] as [*].
+        # In a window title, [*] is a placeholder that Qt does not show. To show [*], the title must contain [*][*].
         title = dataset.title.replace("[*]", "[*][*]")
         self.setWindowTitle(f"{title} – slide-gui")
-        # The notice that explains why the example data are open stays visible.
+        # If the example data have been opened instead of other data, the message with the reason stays visible.
         if self.workspace.source is not self._example:
             self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept dragged local files."""
+        """Accept local files that are dragged into the window."""
         if event.mimeData().hasUrls() and all(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the dropped files."""
+        """Open the dropped local files as one data set or session."""
         paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()
@@ -360,7 +360,7 @@ class MainWindow(QMainWindow):
     # Display ---------------------------------------------------------------------------------------------------
 
     def ask_for_settings(self) -> None:
-        """Open the dialog of settings."""
+        """Open the settings dialog."""
         from slide_gui.gui.dialogs.settings import SettingsDialog
 
         dialog = self.findChild(SettingsDialog)
@@ -395,15 +395,15 @@ class MainWindow(QMainWindow):
     def set_theme(self, name: str) -> None:
         """Apply and store the theme: light, dark or system."""
         self.settings.setValue("theme", name)
-        # The application exists, because a window cannot exist without it.
+        # The method `instance` does not return None, because a window cannot exist without an application.
         apply_theme(cast(QApplication, QApplication.instance()), name)
         self.follow()
 
     @Slot(float)
     def set_scale(self, scale: float) -> None:
-        """Store the display size for the next start."""
+        """Store the display size, which is applied at the next start of the program."""
         self.settings.setValue("scale", str(scale))
-        title = f"Size {100 * scale:.0f} % from the next start"
+        title = f"Display size {100 * scale:.0f} % from the next start"
         text = "The new size applies to text, images and controls."
         self.notice.show_message(UserMessage(title, text, kind="information"))
 
@@ -415,11 +415,11 @@ class MainWindow(QMainWindow):
 
     @property
     def shows_panel(self) -> bool:
-        """True if the panel is shown; in a narrow window it is hidden by default."""
+        """True if the panel is to be shown at the current width of the window."""
         return self._panel_is_shown[self.width() < _NARROW]
 
     def show_panel(self, shown: bool) -> None:
-        """Show or hide the panel; the choice is stored unless the window is narrow."""
+        """Show or hide the panel, and store this choice unless the window is narrow."""
         is_narrow = self.width() < _NARROW
         self._panel_is_shown[is_narrow] = shown
         if not is_narrow:
@@ -427,7 +427,7 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the panel in a narrow window, and the preview of the first data rows in a low window."""
+        """Hide the panel if the window is too narrow, and the preview of the first rows if it is not high enough."""
         super().resizeEvent(event)
         self.reading_preview.fit()
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
@@ -465,14 +465,14 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
-        # The cards of the tour need the side column even on pages without a panel; the card that offers
-        # the tour does not.
+        # The tour shows its cards in the side column even on pages without a panel. The card that only offers the tour
+        # is shown together with the panel.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
 
     @Slot()
     def _show_where_runs_are_computed(self) -> None:
-        """Show in the status bar whether data leave this computer."""
+        """Show in the status bar whether data are sent to a scheduler on another computer."""
         scheduler = self.session.scheduler
         self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else "no data leave this computer")
         self._right_status.setToolTip(
@@ -480,7 +480,7 @@ class MainWindow(QMainWindow):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Remove the focus from a hidden control. Qt would otherwise move the focus to the Cancel button."""
+        """Move the focus away from a hidden control; otherwise Qt would move it to the Cancel button."""
         focus, central = self.focusWidget(), self.centralWidget()
         if focus is None or central is None or focus.isVisible():
             return super().focusNextPrevChild(forward)
@@ -489,7 +489,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def run_command(self, name: str) -> None:
-        """Run a command, or report why it is unavailable."""
+        """Run the command `name`, or show why it is unavailable."""
         action = self.actions_by_name[name]
         why_not = action.follow()
         if why_not:
@@ -505,15 +505,15 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Store the session, cancel the jobs, wait for the worker threads, and close the window."""
-        self.setFocus()  # Take the focus from a number field, so that it applies the typed number.
+        self.setFocus()  # When a number field loses the focus, it applies the number typed in it.
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        # The undo history is cleared first: if it is not empty, its destructor emits signals, and the connected slots
-        # would use the destroyed history.
+        # The undo history is cleared before it is destroyed. Otherwise, its destructor emits signals, and the connected
+        # slots use the destroyed history.
         self.workspace.history.clear()
         self.faults.close()
         super().closeEvent(event)

@@ -21,13 +21,13 @@ from slide_gui.gui.widgets.layouts import nested, placed
 class Notice(QFrame):
     """A panel with a title, one sentence, details that the user can unfold and copy, and a button for the remedy.
 
-    The panel is hidden until `show_message` is called, and the window's command for Esc hides it again. Because it is
-    part of a layout, it covers no other widget.
+    The panel is hidden until `show_message` is called, and the Esc key hides it again. It is part of the window's
+    layout and therefore never covers other widgets.
 
     Attributes
     ----------
     remedy : QPushButton
-        The button that runs the remedy.
+        The button that runs the remedy of the current message.
 
     Signals
     -------
@@ -80,7 +80,7 @@ class Notice(QFrame):
         self._fold.setVisible(bool(message.details))
         self._copy.setVisible(bool(message.details or message.path))
         self._copy.setText("Copy path" if message.path else "Copy")
-        self._copy.setToolTip("Copy the path" if message.path else "Copy the title, the sentence and the details")
+        self._copy.setToolTip("Copy the path" if message.path else "Copy the title, message and details")
         self._fold.setChecked(False)
         self._details.hide()
         self.setAccessibleName(f"{message.title}: {message.sentence}")

@@ -1,4 +1,4 @@
-"""The table of the window's pages, and the stack that shows one of them."""
+"""The specifications of the window's pages, and the widget that shows one page at a time."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,13 +19,14 @@ class PageSpec:
     Attributes
     ----------
     name : str
-        Name of the page; the command is ``page_<name>``.
+        Name of the page; ``page_<name>`` is the command that shows it.
     text, title : str
-        `text` is the name in the navigation. `title` is the name in menus and the palette, or "" if it equals `text`.
+        `text` is the label of the navigation button. `title` is the name in menus and in the command palette; if it
+        is empty, `text` is used there, too.
     icon : str
-        Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
+        Icon of the navigation button: SVG elements, as in `slide_gui.gui.theme.icon`.
     make : callable
-        Builds the page; called with a `Session`, `views` and the parent widget.
+        Builds the page. It is called with a `Session`, `views` and the parent widget.
     views : tuple of PageView
         Views in the order of the tabs; empty for the Weights page, whose views are in
         `slide_gui.gui.pages.weights.page.VIEWS`.
@@ -52,8 +53,8 @@ PAGES = (
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
-            PageView("Curves", "Error against noise with 95 % intervals", "error against noise, one line per depth"),
-            PageView("Heat map", "Errors as colours, by noise and depth", "error at every noise level and depth"),
+            PageView("Curves", "Error with 95 % confidence intervals", "error against noise level, one line per depth"),
+            PageView("Heat map", "Error as colour, by noise level and depth", "error at every noise level and depth"),
         ),
         "Error curves",
     ),
@@ -90,11 +91,11 @@ PAGES = (
         (PageView("Table", "Filter and sort all runs"), PageView("Comparison", "Compare two runs, A and B")),
     ),
 )
-"""The pages, in the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""
+"""The pages, in the order of the navigation buttons and of the shortcuts Ctrl+1, Ctrl+2, …"""
 
 
 class PageStack(QStackedWidget):
-    """The pages of the window, of which one is visible; a page is built when it is first shown.
+    """The pages of the window, of which one is visible at a time. Each page is built when it is first needed.
 
     Attributes
     ----------
@@ -136,9 +137,9 @@ class PageStack(QStackedWidget):
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
-        """Show a page, and restore the settings of all pages from a result of `choices`.
+        """Show the page `shown`, and restore the settings of all pages from tuples as returned by the method `choices`.
 
-        Pages that are not built yet get their settings when they are built. Settings not in `choices` are reset.
+        Pages that are not built yet get their settings when they are built. Settings without a tuple are reset.
         """
         self._pending_choices = {name: dict(first) for name, first in self._initial_choices.items()}
         for page, name, value in choices:
@@ -151,7 +152,7 @@ class PageStack(QStackedWidget):
         self._pages[name].choose(self._pending_choices.pop(name, {}))
 
     def page(self, name: str) -> Page:
-        """Return a page, and build it if necessary."""
+        """Return the page `name`, which is built on first access."""
         if name not in self._pages:
             page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
             wrap_tips(page)
@@ -163,7 +164,7 @@ class PageStack(QStackedWidget):
         return self._pages[name]
 
     def show_view(self, name: str, number: int) -> None:
-        """Show one view of a page."""
+        """Show the page `name` and, of its views, the one with the index `number`."""
         self.turn_to(name).tabs.button(number).click()
 
     def shown(self) -> Page:
@@ -171,7 +172,7 @@ class PageStack(QStackedWidget):
         return cast(Page, self.currentWidget())
 
     def turn_to(self, name: str) -> Page:
-        """Show the named page and return it."""
+        """Show the page `name` and return it."""
         page = self.page(name)
         if name != self.name:
             self.setCurrentWidget(page)
@@ -182,5 +183,5 @@ class PageStack(QStackedWidget):
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:
-        """Show the named page and pass `item`, such as an image or a run, to its method `show_item`."""
+        """Show the page `name`, and pass `item`, such as an image or a run, to the page's method `show_item`."""
         self.turn_to(name).show_item(item)

@@ -1,4 +1,4 @@
-"""The command palette, which finds commands, data sets and recent files by typed words."""
+"""The command palette, in which the user types words to find commands, data sets and recent files."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ class PaletteEntry:
         Name of the action. The palette searches text, hint and tip for the typed words. Entries that match only because
         of their tip are listed last.
     hint : str
-        Text on the right: the shortcut, the kind of the entry or the folder of a file.
+        Text on the right: the shortcut of a command, "view", "data set", or the folder of a recent file.
     run : callable
         Runs the action.
     tip : str
-        Tooltip: one sentence with information that `text` does not give.
+        Tooltip: one sentence that adds information to `text`.
     """
 
     text: str
@@ -56,7 +56,7 @@ class CommandPalette(QDialog):
         self._entries: list[PaletteEntry] = []
         self._shown: list[PaletteEntry] = []
         layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
-        self._filter = placed(layout, QLineEdit(self, placeholderText="Type a command, a data set or a file"))
+        self._filter = placed(layout, QLineEdit(self, placeholderText="Find a command, data set or recent file"))
         self._filter.setAccessibleName("Command")
         self._list = placed(layout, QTreeWidget(self, columnCount=2), 1)
         self._list.header().setStretchLastSection(False)
@@ -74,7 +74,7 @@ class CommandPalette(QDialog):
         self._list.itemActivated.connect(self._run)
 
     def ask(self) -> None:
-        """Open the palette with an empty text field."""
+        """Open the command palette with an empty text field."""
         self._window.follow()
         self._entries = list(self._all_entries())
         self._filter.clear()
@@ -104,7 +104,7 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
-        # Entries that begin with the first typed word are listed first. Entries that match only by tooltip are last.
+        # Entries that begin with the first typed word come first; entries that match only by their tooltip come last.
         if words:
             fitting.sort(key=lambda each: _contains(f"{each.text} {each.hint}", words), reverse=True)
             fitting.sort(key=lambda each: each.text.lower().startswith(words[0]), reverse=True)
@@ -122,7 +122,7 @@ class CommandPalette(QDialog):
         self._list.setVisible(bool(self._shown))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Move in the list with the arrow keys while the text field has the focus."""
+        """Let the arrow keys move through the list of entries while the text field has the keyboard focus."""
         key = event.key() if isinstance(event, QKeyEvent) else None
         if event.type() == QEvent.Type.KeyPress and key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
             return QApplication.sendEvent(self._list, event)

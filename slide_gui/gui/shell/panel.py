@@ -1,4 +1,4 @@
-"""The panel of parameters that all pages share: data, parameters of the stack, and display of the tiles."""
+"""The parameter panel, which all pages share: open data, parameters of the stack, and display of the tiles."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +31,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, level, mean_square, plural, printable, significant
 
-# Widths of the panel and of its scroll bar in pixels. The style sheet must set the same width of the scroll bar.
+# Widths of the panel and of its scroll bar in pixels. The style sheet must set the same scroll bar width.
 _WIDTH, _BAR = 240, 10
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
@@ -50,21 +50,21 @@ _SLIDERS = {
     "ridge": (
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
-        "Number from 1e−8 to 1000 that is added to the diagonal of E[Q], a sum over all rows: W = E[P] (E[Q] + ridge · "
-        "I)⁻¹. Algorithm 1 uses 1e−5. A larger ridge reduces the weights of features that are almost always 0.",
+        "Number from 1e−8 to 1000 that is added to the diagonal of E[Q], a sum over all rows: W = E[P] (E[Q] + "
+        "ridge · I)⁻¹. Algorithm 1 uses 1e−5. A larger ridge reduces the weights of features that are almost always 0.",
     ),
     "depth": ("Depth", (0, MOST_LAYERS, 1, 4), "Number of stacked denoisers: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2)."),
-    "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, else 0. The paper uses 0.5 (§6)."),
-    "window": ("Window", (3, 15, 2, 9), "Side of the shared kernel in pixels, an odd number from 3 to 15"),
+    "threshold": ("Threshold t", (0.0, 1.0, 0.01, 0.5), "T(a) = 1 if a > t, otherwise 0. The paper uses t = 0.5 (§6)."),
+    "window": ("Window", (3, 15, 2, 9), "Side length of the shared kernel: an odd number of pixels from 3 to 15"),
 }
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
-"""The colour maps that the user can select for the tiles."""
-# Each parameter of the stack and each setting of the tiles with a combo box has a label, a tooltip and choices.
+"""The colour maps that the user can choose for the tiles."""
+# Each combo box, for a parameter of the stack or a display setting of the tiles, has a label, a tooltip and choices.
 _BOXES = {
     "squashing": (
         "Squashing",
-        "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); threshold t affects only the threshold function",
+        "Function T applied before each layer, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold function uses the threshold t",
         tuple(SQUASHINGS.values()),
     ),
     "fit_on": (
@@ -74,19 +74,19 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or one kernel of side “Window” for all pixels",
+        "One row of W for each pixel, as in the paper (eq. 8), or a kernel of side “Window” that all pixels share",
         tuple(SHARING.values()),
     ),
     "show": (
         "Show",
-        "Weights W, or contributions: weight times root mean square of the input feature over the training rows. "
-        "“Automatic” shows contributions if a layer’s largest weight exceeds ten times that of a typical feature",
+        "Weights W, or contributions: each weight times the root mean square of its input feature over the training "
+        "rows. “Automatic” shows contributions if a few weights of a layer are much larger than all others",
         tuple(SHOWN.values()),
     ),
-    "levels": ("Colour limits", "Groups of tiles that share the same colour limits", tuple(LEVELS.values())),
+    "levels": ("Colour limits", "Tiles that share the same colour limits", tuple(LEVELS.values())),
     "colors": (
         "Colour map",
-        "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper",
+        "Diverging colour maps show zero in a neutral colour; jet is the colour map used in the paper",
         tuple(COLORS.values()),
     ),
 }
@@ -95,7 +95,7 @@ _MORE = {name: text for name, (text, *_) in (*_SLIDERS.items(), *_BOXES.items())
 
 
 class _ParameterSlider(NumberSlider):
-    """A slider for one parameter of the stack; undo reverts a drag of the slider in one step."""
+    """A slider for one parameter of the stack. A drag of the slider is undone in one step."""
 
     def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
         label, limits, tip = _SLIDERS[name]
@@ -111,7 +111,7 @@ class _ParameterSlider(NumberSlider):
 
 
 class _ChoiceBox(ElidedBox):
-    """A combo box for one setting. It calls `change` with the selected key as the keyword argument `name`."""
+    """A combo box for the setting `name`. For a new choice, it calls `change` with the keyword argument name=choice."""
 
     def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
         self.label, tip, choices = _BOXES[name]
@@ -126,7 +126,7 @@ class _ChoiceBox(ElidedBox):
 
 
 class _DataMenu(ElidedBox):
-    """A combo box of data sets. It also shows the title of open data that are not in its list.
+    """A combo box of data sets, which also shows the title of the open data if they are not in its list.
 
     Signals
     -------
@@ -143,13 +143,13 @@ class _DataMenu(ElidedBox):
 
 
 class SplitControls(QWidget):
-    """Controls for choosing the held-out rows of data without a test set."""
+    """Controls that choose which rows to hold out as a test set if the data have none."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._shown = workspace, HeldOut()
         column = flush(QVBoxLayout(self), 4)
-        tip = "The file has no test set; the same fraction of each class is held out as the test set"
+        tip = "The file has no test set, so the same fraction of each class is held out as a test set"
         caption, self.kind = PlainLabel("Test set", self), QComboBox(self)
         self.kind.setAccessibleName("Test set")
         self.kind.setToolTip(tip)
@@ -159,7 +159,7 @@ class SplitControls(QWidget):
         caption.setBuddy(self.kind)
         top = nested(column, QHBoxLayout())
         top.addWidget(caption, 1)
-        tip = "Seed that selects the held-out rows"
+        tip = "Seed of the random choice of held-out rows"
         self.seed = self._number("Seed of the split", tip, 0, 9999, top, prefix="seed ")
         column.addWidget(self.kind)
         row = nested(column, QHBoxLayout(), spacing=4)
@@ -180,17 +180,17 @@ class SplitControls(QWidget):
         return box
 
     def held_out(self) -> HeldOut:
-        """Return the split that the controls describe."""
+        """Return the split that is set in the controls."""
         kind = self.kind.currentData()
         if kind == _FOLDS:
             fold = min(self.fold.value(), self.folds.value()) - 1
             return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
         share, shown = self.share.value() / 100 if kind == _SHARE else 0.0, self._shown.share
-        # The box shows an integer. If the user has not changed it, the fraction of held-out rows must not be rounded.
+        # The box shows an integer percentage. As long as the user has not changed it, the exact fraction is retained.
         return HeldOut(shown if share == round(shown, 2) else share, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
-        """Show how the data are split, or hide the controls if no rows can be held out, as with a fixed test set."""
+        """Show how the data are split; hide the controls if no rows can be held out, e.g. if there is a test set."""
         self._shown = dataset.held_out or HeldOut(0.0)
         self.setVisible(can_hold_out(dataset))
         with ExitStack() as blocked:
@@ -224,7 +224,7 @@ class SplitControls(QWidget):
 
 
 def _rows(dataset: Dataset) -> tuple[str, str]:
-    """Return one line of text about the training rows and one about the test rows."""
+    """Return a line with the number of training rows and a line with the number of test rows."""
     train, test, held_out = count(len(dataset.train)), count(dataset.n_test), dataset.held_out
     if held_out is None:
         return f"{train} training rows", f"{test} test rows"
@@ -236,16 +236,16 @@ def _rows(dataset: Dataset) -> tuple[str, str]:
 
 
 class ParameterPanel(VerticalScroll):
-    """The panel on the left, whose controls show and set the workspace's parameters.
+    """The panel to the left of the pages, whose controls show and set the parameters of the workspace.
 
     Signals
     -------
     files_chosen(object)
-        Paths of recent files, to be opened together.
+        The user chose recent files; the argument is the list of paths to open together.
     open_requested()
         The user wants to choose files in a dialog.
     download_requested(object)
-        Key of a benchmark data set whose original files the user wants to download.
+        The user wants to download the original files of a benchmark data set; the argument is its key.
     reading_requested()
         The user wants to see how the files were read.
     try_requested()
@@ -266,13 +266,13 @@ class ParameterPanel(VerticalScroll):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        # `setWidget` gives `inside` a new parent, and Qt then styles all children of `inside` again. It is therefore
-        # called before controls are added.
+        # `setWidget` gives `inside` a new parent, and Qt then applies the style sheet to all its children again. It is
+        # therefore called before `inside` has any children.
         self.setWidget(inside)
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
-        # Because of this fixed width, the contents keep their width when the scroll bar appears.
+        # This width leaves space for the scroll bar, so that the contents keep their width when it appears.
         inside.setFixedWidth(_WIDTH - _BAR)
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         with self._part("data"):
@@ -311,7 +311,7 @@ class ParameterPanel(VerticalScroll):
         self._name_more(self._workspace.state)
 
     def _name_more(self, state: State) -> None:
-        """Show on the button “More” how many hidden parameters differ from their defaults."""
+        """Show on the button “More” how many of the parameters that it hides differ from their defaults."""
         settings, usual = state.settings, State().settings
         changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
         count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
@@ -322,7 +322,7 @@ class ParameterPanel(VerticalScroll):
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
-        """Add the widgets that are built in the `with` block to a section that `show_parts` shows or hides."""
+        """Create the section `name`, to which all widgets that are built in the `with` block are added."""
         outer = self._layout
         part = self._parts[name] = placed(outer, QWidget(self))
         self._layout = flush(QVBoxLayout(part), 4)
@@ -363,7 +363,7 @@ class ParameterPanel(VerticalScroll):
         self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
         self._badge.hide()  # `_show_dataset` shows the badge when a data set has been opened.
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
-        self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you confirm")
+        self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you agree")
         self._fetch.clicked.connect(self._ask_for_files)
         self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
         self._opened_as.clicked.connect(self.reading_requested)
@@ -388,7 +388,7 @@ class ParameterPanel(VerticalScroll):
                 with self._part(name):
                     self._boxes[name] = self._add_box(name, self._workspace.select)
 
-    # Changes by the user -----------------------------------------------------------------------------------------
+    # Actions of the user -----------------------------------------------------------------------------------------
 
     @Slot(int)
     def _choose_dataset(self, index: int) -> None:
@@ -407,7 +407,7 @@ class ParameterPanel(VerticalScroll):
         if source is not None and source.key:
             self.download_requested.emit(source.key)
 
-    # Changes of the workspace ------------------------------------------------------------------------------------
+    # Changes in the workspace ------------------------------------------------------------------------------------
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
@@ -494,7 +494,7 @@ class ParameterPanel(VerticalScroll):
         workspace = self._workspace
         stack, depth = workspace.fitting.stack, workspace.state.parameters.depth
         if depth == 0:
-            self._note.setText("Depth 0: the data are shown without a denoiser.")
+            self._note.setText("Depth 0: no denoiser is applied to the data.")
         elif stack is None or not workspace.fitting.is_fresh(depth):
             doing = "Fitting…" if workspace.queue.wants("fit") else "Stopped (F5 refits):"
             fresh = min(workspace.fitting.n_fresh, depth)
@@ -508,6 +508,6 @@ class ParameterPanel(VerticalScroll):
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared reconstruction error per feature of the first and the last layer, over\n"
+                "Expected squared reconstruction error per feature, in the first and in the last layer, over\n"
                 "all corruptions (eq. 5 for infinitely many corrupted copies; eq. 11)"
             )

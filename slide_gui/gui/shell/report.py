@@ -1,4 +1,4 @@
-"""The text that the command Copy report copies: versions, settings and the last lines of the log."""
+"""The problem report that the command Copy report copies: versions, settings and the last lines of the log."""
 
 import platform
 import re
@@ -26,14 +26,14 @@ _PACKAGED = ("site-packages", "slide_gui")
 
 
 def report(window: "MainWindow") -> str:
-    """Return the report. It contains file names without folders, and only the size of the open data."""
+    """Return the problem report. For privacy, it contains no folder names, and only the size of the open data."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
 
 def without_folders(line: str) -> str:
-    """Return a line in which the home folder is ~ and absolute paths are shortened.
+    """Return the line with ~ for the home folder and with shortened absolute paths.
 
-    An absolute path is shortened to the file name, or to the part that starts at ``site-packages`` or ``slide_gui``.
+    Of an absolute path, only the file name or the part from ``site-packages`` or ``slide_gui`` on is included.
     """
 
     def shorten(match: re.Match[str]) -> str:
@@ -41,7 +41,7 @@ def without_folders(line: str) -> str:
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    # The home folder is replaced only at the end of a path; `_FOLDERS` shortens longer paths.
+    # The home folder itself is replaced by ~. Paths of files and folders in it are shortened by `_FOLDERS` instead.
     home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")
     return _FOLDERS.sub(shorten, home.sub("~", line))
 

@@ -1,4 +1,4 @@
-"""Store the window's state, and restore it at the next start or from a session file or a picture."""
+"""Store the window's state, and restore it at the next start, or from a session file or an exported picture."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # Delay between the last change of the state and the storing of the session.
+_REST_MILLISECONDS = 2000  # Time after the last change of the state at which the session is stored.
 _MOST_RECOVERED = 5  # Maximum number of stored sessions of crashed windows.
 _TITLE = "The session could not be opened"
 
@@ -42,22 +42,22 @@ class SessionKeeper(QObject):
     Parameters
     ----------
     workspace : Workspace
-        The open data with parameters and selection.
+        Holds the open data with their parameters and selection.
     pages : PageStack
-        The pages, whose settings a session contains.
+        The pages of the window. A session contains their settings.
     folder : Path or None
         Folder that contains the last session and the lock file of the open window.
 
     Attributes
     ----------
     known_folders : callable
-        Returns further folders that may contain the data of a session.
+        Returns folders to search for the data of a session if they have been moved.
     ask_where_data_are : callable
-        Asks for the folder to which the data of a session were moved.
+        Asks the user for the folder to which the data of a session were moved, and returns it, or None.
     inputs : callable
-        Returns a function that lists the files that sessions must not replace.
+        Returns a function that lists the files that a session file must not overwrite.
     snapshot : SessionRecord or None
-        State to store instead of the current state, such as the state before a tour; None for the current state.
+        State to store instead of the current state, such as the state before the tour; None for the current state.
 
     Signals
     -------
@@ -102,13 +102,13 @@ class SessionKeeper(QObject):
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the current state to a session file. Add a missing suffix without replacing an existing file."""
+        """Write the current state to a session file. If `path` has no session suffix, add it and use an unused name."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # The file dialog has not asked about replacing a file with this suffix, so choose an unused name.
+            # The file dialog has not asked whether to replace a file with this suffix, so choose an unused name.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())
@@ -140,7 +140,7 @@ class SessionKeeper(QObject):
         return True
 
     def _restore(self, record: SessionRecord, path: Path, folders: Iterable[Path]) -> None:
-        """Open the data of a session that was read from `path`, or offer to locate them."""
+        """Open the data of a session that was read from `path`; if they are missing, offer the user to locate them."""
         try:
             self._pending = located(record, path, [*folders, *self.known_folders()])
             self._workspace.open(self._pending.source, State(record.parameters, record.selection))
@@ -157,9 +157,9 @@ class SessionKeeper(QObject):
 
     @Slot(object)
     def restore_choices(self, dataset: Dataset) -> None:
-        """Restore the page settings of an opened session; the pages must show the data of this session already."""
+        """Restore the page settings of an opened session, whose data the pages already show."""
         record, self._pending = self._pending, None
-        # The following condition is true if the data of the last session could not be opened.
+        # This condition is true if the example data were opened because those of the last session were not available.
         if self._resumes and self._workspace.fallback is None:
             self._example = self._workspace.source, self._workspace.state
         self._resumes = False
@@ -179,10 +179,10 @@ class SessionKeeper(QObject):
     # Automatic sessions --------------------------------------------------------------------------------------------
 
     def start(self, resume: bool) -> None:
-        """Store the state from now on; if `resume`, restore the last session unless its window crashed.
+        """Store the state automatically from now on. If `resume` is True, also restore the last session.
 
-        The session of a crashed window is not restored without asking, because it may have caused the crash. A
-        second window neither restores nor stores a session.
+        If the window of the last session crashed, ask the user first, because the session may have caused the crash.
+        While another window is open, this window neither restores nor stores a session.
         """
         path = self._path
         if path is None:
@@ -191,7 +191,7 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # Qt locks the file "open.rmlock" while it removes the lock file "open".
+        for name in ("open", "open.rmlock"):  # While Qt removes the lock file "open", it holds the lock "open.rmlock".
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
@@ -202,14 +202,14 @@ class SessionKeeper(QObject):
             with suppress(OSError):
                 restore = partial(self.open, self._keep_recovered(path))
                 title = "slide-gui did not close properly last time"
-                text = "The last session was saved but is not open. The example data are open instead."
+                text = "The last session was saved but not restored. The example data are open instead."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self._resumes = True
             self.open(path)
 
     def _keep_recovered(self, path: Path) -> Path:
-        """Add the session of a crashed window to the recovered sessions; delete the oldest if there are too many."""
+        """Add the session of a crashed window to the recovered sessions; if there are too many, delete the oldest."""
         names = [path.with_name(f"recovered{number}{SUFFIX}") for number in ("", *range(2, _MOST_RECOVERED + 1))]
         if not names[0].is_file() or names[0].read_bytes() != path.read_bytes():
             for older, newer in pairwise(reversed(names)):
@@ -219,7 +219,7 @@ class SessionKeeper(QObject):
         return names[0]
 
     def close(self) -> None:
-        """Store the current state and remove the lock."""
+        """Store the current state and remove the lock file."""
         self._rest.stop()
         self._store_session()
         if self._lock is not None:
@@ -235,29 +235,29 @@ class SessionKeeper(QObject):
     def _store_session(self) -> None:
         record, shown = self.snapshot or self.record(), (self._workspace.source, self._workspace.state)
         if record is not None and shown != self._example and self._lock is not None and self._path is not None:
-            # If automatic storing fails, for example because the disk is full, no message is shown. If the user saves
-            # the session, `save` reports the error.
+            # If the session cannot be stored automatically, for example because the disk is full, no message is shown.
+            # The method `save`, which the user calls, reports the error.
             with suppress(OSError):
                 write_session(record, self._path)
 
 
 def _remove_if_empty(mark: Path) -> None:
-    """Remove an empty lock file left by a window that crashed. Qt would regard such a lock as still in use."""
+    """Remove an empty lock file left by a window that crashed, because Qt would regard it as still in use."""
     with suppress(OSError):
         with mark.open("rb") as file:
             is_empty = not file.read(1)
             if is_empty and sys.platform != "win32":
                 import fcntl
 
-                # This call raises an OSError, and removes nothing, if an open window uses the lock file.
+                # If an open window uses the lock file, this call raises an OSError, and the file is not removed.
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark.unlink()
-        if is_empty and sys.platform == "win32":  # Windows refuses to remove a file that a program has open.
+        if is_empty and sys.platform == "win32":  # Windows removes a file only after it has been closed.
             mark.unlink()
 
 
 def _check(selection: Selection, path: Path) -> None:
-    """Raise an error if a session contains an unknown choice for the colour limits, contents or colours of the tiles.
+    """Raise an error if a session's choice of colour limits, values or colour map for the tiles is unknown.
 
     Raises
     ------

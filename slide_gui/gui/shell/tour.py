@@ -1,4 +1,4 @@
-"""The tour of eleven cards: the control that each card outlines, and the state that the card waits for."""
+"""The tour of eleven cards: the control that each card outlines, and the user's action that it waits for."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-# Width of the window in pixels below which, if the panel is hidden, the card is shown below the page. The page then
-# also uses the width of the panel.
+# If the panel is hidden and the window is narrower than this number of pixels, the card is shown below the page. The
+# page can then use the full width of the window.
 _NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 
@@ -39,16 +39,16 @@ class Stop:
     Attributes
     ----------
     command : str
-        Command that opens the view that the card is about.
+        Command that opens the view that the card explains.
     control : str
-        Accessible name or text of the outlined control.
+        Accessible name or text of the control that the card outlines.
     watch : callable
-        Returns a state of the window, or None. The user has completed the card when the state is not None and differs
-        from the state at the beginning of the card.
+        Returns a value that the user's action changes, such as the index of the shown image, or None. The card is
+        completed when the value is not None and differs from the value when the card was first shown.
     parameters : mapping
-        Parameters of the stack to set; all others get their defaults. None leaves all parameters unchanged.
+        Parameters of the stack to set; all others get their defaults. If None, all parameters remain unchanged.
     prepare : callable
-        Called with the window to prepare the view for the user's action.
+        Called with the window when the card is shown, to prepare the view for the user's action.
     """
 
     command: str
@@ -64,15 +64,15 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, is_changed: Callable[[StackParameters], bool]) -> bool | None:
-    """Return True if layers are fitted and their parameters satisfy `is_changed`; otherwise return None."""
+    """Return True if all layers are fitted and the parameters satisfy `is_changed`; otherwise return None."""
     workspace = window.workspace
     return (is_changed(workspace.state.parameters) and workspace.model() is not None) or None
 
 
 def _copies(window: MainWindow) -> object:
-    """Return True if weights have been fitted to at least 64 corrupted copies, else None.
+    """Return True if the Copies view shows weights fitted to 64 or more corrupted copies, else None.
 
-    With fewer copies, the slope of the curve in the Copies view would not be visible.
+    With fewer copies, the slope of the error curve would not be visible.
     """
     from slide_gui.gui.pages.weights.copies import CopiesView
 
@@ -96,16 +96,16 @@ def _result(window: MainWindow) -> RunResult | None:
 def _opened_run(window: MainWindow) -> object:
     """Return the run that is being trained, or else the result that the window shows.
 
-    A click on a point of the curves trains the run of this point if the result of the run is not stored.
+    A click on a point of the error curves shows the stored result of the run, or else trains the run.
     """
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
 
 
 def _trained(window: MainWindow) -> object:
-    """Return the result of the latest training that the user started.
+    """Return the result of the classifier that the user trained last.
 
-    Return None while a training is running or if there was none. Shipped results are ignored.
+    Return None if the user has trained no classifier or is training one now. Shipped results are ignored.
     """
     training = window.session.runs.training
     return None if training.running else getattr(training.latest, "result", None)
@@ -122,13 +122,13 @@ def _show_misclassified(window: MainWindow) -> None:
 
 
 def _flipped(window: MainWindow) -> bool | None:
-    """Return True if the test image with the user's strokes is classified correctly, else None."""
-    # `DecisionController` is imported only here, because the program imports `tour` even if it only offers the tour.
+    """Return True if the test image is classified correctly after the user has drawn on it, else None."""
+    # This import is deferred, because the module `tour` is imported even if the tour is only offered.
     from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # If the training ended only after the card was shown, no image has been shown yet.
+        _show_misclassified(window)  # No image is shown yet if the training ended after the card was shown.
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
@@ -140,7 +140,7 @@ def _flipped(window: MainWindow) -> bool | None:
 def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
     """Return (row, column) of the cell under the mouse and of the current cell in the table of error rates.
 
-    Cells in the first column are ignored. If no cell remains, return None.
+    Cells in the first column are ignored. If there is no cell in another column, return None.
     """
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
@@ -166,12 +166,12 @@ STOPS = (
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip
-"""The cards, in the order of the sections of tour.md."""
+"""The cards, in the order of the sections of the guide page tour.md."""
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """The state of the window before the tour."""
+    """The state of the window before the tour, which is restored when the tour ends."""
 
     opened: Opened | None
     history: int
@@ -190,17 +190,17 @@ class Tour(QObject):
     card : TourCard
         The widget that shows the text of the current card.
     outline : Outline
-        The outline of `control`.
+        The frame that is drawn around `control`.
     control : QWidget or None
-        The outlined control.
+        The control that the current card outlines.
     seen : object
-        The last value of the state that the current card watches.
+        The latest value returned by the function `watch` of the current card.
     number : int
         Index of the current card, or −1 while the tour is not running.
     reached : bool
-        True if the state that the card waits for has been reached.
+        True if the user has completed the current card.
     pause : float
-        Time in seconds for which the user must be idle before the next card is shown.
+        Number of seconds for which the user must be idle before the next card is shown.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -225,7 +225,7 @@ class Tour(QObject):
 
     @property
     def is_running(self) -> bool:
-        """True from the first card until the user leaves the tour."""
+        """True from the start of the tour until its end."""
         return self._before is not None
 
     def offer(self) -> None:
@@ -280,13 +280,13 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # The user may have selected another view than the first.
+        if stop.command.startswith("page_"):  # The card explains the first view of the page.
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # The timer calls `look` only after Qt has computed the layout of the window.
+        self._clock.start()  # Qt computes the layout of the window before the timer calls `look`.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -319,7 +319,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check the watched state. If the card is completed, show the next card once the user is idle (see `pause`)."""
+        """Check if the user has completed the card. If so, show the next card once the user is idle (see `pause`)."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
@@ -369,13 +369,13 @@ class Tour(QObject):
 
     @Slot(str)
     def _follow(self, link: str) -> None:
-        """Leave the tour, and run the command that a link names."""
+        """Leave the tour, and run the command of the link that the user clicked."""
         self.leave()
         self._window.run_command(link.removeprefix("command:"))
 
     @Slot()
     def _follow_data(self) -> None:
-        """End the tour without restoring the window if the user opens other data during the tour."""
+        """End the tour if other data have been opened; the earlier state of the window is then not restored."""
         if self.is_running and self._window.workspace.source != _DATA:
             self._end()
 
@@ -385,14 +385,14 @@ def _content(window: MainWindow) -> QWidget:
 
 
 def _visible(window: MainWindow, name: str) -> QWidget | None:
-    """Return the visible widget with the accessible name `name`, or the visible button with this text."""
+    """Return a visible widget with the accessible name `name`, or else a visible button with this text."""
     shown = [each for each in _content(window).findChildren(QWidget) if each.isVisible()] if name else []
     named = (each for each in shown if each.accessibleName() == name)
     return next(named, None) or next((b for b in shown if isinstance(b, QAbstractButton) and b.text() == name), None)
 
 
 def _scroll_to(control: QWidget | None) -> None:
-    """Scroll every scroll area around a control so that the control is visible."""
+    """Scroll all scroll areas that contain the control, so that the control becomes visible."""
     area = None if control is None else control.parentWidget()
     while control is not None and area is not None:
         if isinstance(area, QScrollArea):
