@@ -1,1 +1,1 @@
-"""The state of the window. These modules contain no widgets and use only QtCore."""
+"""The state of the window. These modules define no widgets; QtCore is the only Qt module that they use."""

@@ -22,9 +22,9 @@ class ClusterState:
     Attributes
     ----------
     n_workers : int
-        Number of connected workers; 0 without a connection.
+        Number of connected workers; 0 if there is no connection.
     problem : str
-        Sentence that explains why the connection failed; empty if it did not fail.
+        Sentence that explains why the connection failed; empty if it has not failed.
     connecting : bool
         True while a connection is being made.
     """
@@ -38,8 +38,8 @@ class ClusterState:
 class ClusterController(QObject):
     """Stores where the user wants runs to be computed, and connects to workers when they are needed.
 
-    Jobs that wait for runs on a cluster are in a separate queue. They compute nothing themselves, so computations in
-    the window need not interrupt them.
+    Jobs that only wait for runs on a cluster have a separate queue. Computations in this window therefore do not
+    interrupt these jobs.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class ClusterController(QObject):
     Signals
     -------
     changed()
-        `state` changed.
+        The attribute `state` changed.
     """
 
     changed = Signal()
-    # The thread of `queue` emits this signal after it has stored the new state in `_known`.
+    # The worker thread of `queue` emits this signal after it has stored the new state in `_known`.
     _workers_counted = Signal()
 
     def __init__(self, path: Path, settings: QSettings, parent: QObject | None = None) -> None:
@@ -63,13 +63,13 @@ class ClusterController(QObject):
         self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
-        self._cluster: Cluster | None = None  # Only the thread of `queue` opens and closes the connection.
+        self._cluster: Cluster | None = None  # Only the worker thread of `queue` opens and closes it.
         self._known = ClusterState()
         self.state = ClusterState(_stored(settings))
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
-        """Compute runs at the chosen place from now on. Connect at once, so that problems are reported early."""
+        """Compute future runs as specified in `choice`. Connect at once, so that problems are reported early."""
         self._settings.setValue(_WORKERS, choice.workers)
         self._settings.setValue(_SCHEDULER, choice.scheduler)
         self._set(ClusterState(choice, connecting=not choice.is_here))
@@ -82,12 +82,12 @@ class ClusterController(QObject):
         )
 
     def compute_here(self) -> None:
-        """Compute runs in this window, instead of on workers, from now on."""
+        """Compute future runs in this window instead of on workers."""
         if not self.state.choice.is_here:
             self.choose(ClusterChoice())
 
     def start(self, task: Task, compute: Callable[..., object]) -> None:
-        """Start a task that computes and stores runs, on workers or in this window, as the user has chosen.
+        """Start a task that computes and stores runs, either on workers or in this window, as chosen by the user.
 
         Parameters
         ----------
@@ -107,9 +107,9 @@ class ClusterController(QObject):
         task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Return a connection to the workers. If runs are computed in this window, disconnect and return None.
+        """Return a connection to the workers; if `choice` is this window, disconnect from workers and return None.
 
-        This method is called in the thread of `queue`.
+        This method is called in the worker thread of `queue`.
         """
         if self._cluster is None or self._cluster.choice != choice or self._cluster.client.status != "running":
             self._leave()
@@ -128,7 +128,7 @@ class ClusterController(QObject):
             self._set(ClusterState(self.state.choice, problem=problem))
 
     def close(self) -> None:
-        """Stop waiting for runs and end the workers on this computer."""
+        """Stop waiting for runs, and end the worker processes on this computer."""
         self.queue.close()
         self._leave()
 

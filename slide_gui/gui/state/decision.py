@@ -1,4 +1,4 @@
-"""Predict the class of the current image, and search for the fewest changed pixels that flip the prediction."""
+"""Predict the class of the current image, and search for the fewest changed pixels that change this class."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-# Largest number of multiplications in a prediction on the GUI thread (about 5 ms). Longer predictions are queued.
+# A prediction with at most this number of multiplications (about 5 ms) is made on the GUI thread, others in the queue.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
 _CHANNEL = "decide"  # All jobs of this class use this channel, so that a new job replaces the previous one.
@@ -24,18 +24,18 @@ Image = NDArray[Any]
 
 
 class DecisionController(QObject):
-    """Predicts the class of one image after another with the SVM of the current result.
+    """Predicts the class of the current image with the SVM of the result that the run controller shows.
 
-    `follow` starts the predictions, and `rest` stops them while no view shows them.
+    `follow` starts the predictions. `rest` stops them while no view shows them.
 
     Attributes
     ----------
     result : RunResult or None
-        Result whose SVM makes the predictions; None if there is no result with an SVM for the open data.
+        Result whose SVM makes the predictions; None if the run controller shows no SVM trained on the open data.
     decision : Decision or None
         Prediction for the current image; None until it has been computed.
     flip : Flip or None
-        The smallest set of pixel changes found to flip the prediction; None until the search has finished.
+        The smallest set of pixel changes found that flips the prediction; None until the search has finished.
     is_stopped : bool
         True if the last computation failed or was stopped; the next image starts a new computation.
 
@@ -64,7 +64,7 @@ class DecisionController(QObject):
 
     @property
     def decides_here(self) -> bool:
-        """True if `decision` and `flip` belong to the open data set."""
+        """True if the SVM of `result` was trained on the open data set."""
         dataset = self._workspace.dataset
         return dataset is not None and self.result is not None and self.result.spec.fingerprint == dataset.fingerprint
 
@@ -74,12 +74,12 @@ class DecisionController(QObject):
         return () if self._decider is None else self._decider.labels
 
     def follow(self, image: Image) -> None:
-        """Predict the class of this image and emit `changed`.
+        """Predict the class of `image` and emit `changed`.
 
-        Until `rest` is called, the prediction is repeated after each change of the classifier.
+        Until `rest` is called, the prediction is repeated whenever the classifier changes.
         """
         self._following = True
-        # The result may have changed while no view showed predictions, so update the classifier first.
+        # Update the classifier first, because the result may have changed while no view showed predictions.
         self._take_result()
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
@@ -91,9 +91,9 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Stop the predictions until the next call of `follow`."""
         self._following = False
-        # If the search for changed pixels is unfinished, forget the image, so that `follow` starts the search again.
+        # If the search for pixel changes is unfinished, discard the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image
-        # If `_decider` is None, a job may be preparing the classifier. Let that job finish.
+        # If `_decider` is None, a job may be preparing the classifier; it is not cancelled.
         if self._decider is not None:
             self._stop()
 
@@ -103,7 +103,7 @@ class DecisionController(QObject):
 
     @Slot()
     def train_as_default(self) -> None:
-        """Train with the default settings of the classifier and the parameters in the parameter panel."""
+        """Train a classifier with default settings on the layers with the parameters in the panel."""
         from slide_gui.core.svm.parameters import SvmParameters
 
         spec = self._runs.spec_of(SvmParameters())
@@ -112,7 +112,7 @@ class DecisionController(QObject):
 
     @Slot()
     def _take_result(self) -> None:
-        """Prepare the SVM of the run controller's result for predictions if the result has changed."""
+        """If the run controller shows another result than before, prepare its SVM for predictions."""
         if not self._following:
             return
         result = self._runs.result
@@ -151,7 +151,7 @@ class DecisionController(QObject):
             self.decision = decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)]))
             self._rested.start()
             return
-        self.decision = None  # The earlier prediction must not be shown while the new one is being computed.
+        self.decision = None  # The previous prediction must not be shown while a new one is being computed.
         self._submit(
             "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),

@@ -1,4 +1,4 @@
-"""The evaluation (the paper's tables): its stored results, and the background job that computes missing results."""
+"""The evaluation, which reproduces the paper's tables: its stored results and the job that computes the others."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,16 +20,16 @@ from slide_gui.text import about, counted
 
 @dataclass(frozen=True)
 class EvaluationChoice:
-    """A requested evaluation.
+    """The evaluation that the user has selected.
 
     Attributes
     ----------
     extent : {"full", "quick"}
-        Protocol: "full" uses all rows and candidates, "quick" a small part of them.
+        Protocol: "full" uses all rows and candidates, "quick" uses only some of them.
     data, methods : tuple of str
-        Keys of data sets and methods; nothing is requested if one of the tuples is empty.
+        Keys of the selected data sets and methods.
     splits : int or None
-        Number of splits; None for the number in the protocol.
+        Number of splits of each data set; None for the number in the protocol.
     """
 
     extent: str = "quick"
@@ -39,39 +39,39 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> "EvaluationChoice":
-        """Return the choice that includes every data set and method of the full protocol."""
+        """Return the choice of all data sets and methods."""
         cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)
 
     @cached_property
     def cells(self) -> tuple[CellPlan, ...]:
-        """Return the plans of the requested table cells. A cell is one method on one data set."""
+        """Return the plans of the selected table cells. A cell is one method on one data set."""
         if not self.data or not self.methods:
             return ()
         return plan(self.extent, self.data, self.methods, self.splits)
 
     @cached_property
     def table(self) -> tuple[CellPlan, ...]:
-        """Return the plans of all table cells, requested or not. A cell is one method on one data set."""
+        """Return the plans of all table cells, selected or not. A cell is one method on one data set."""
         return plan(self.extent, splits=self.splits)
 
 
 class EvaluationController(QObject):
-    """Starts the evaluation and holds its results for the page.
+    """Starts the evaluation, and holds its results for the Benchmark page.
 
     Attributes
     ----------
     runs : Task
         Task that computes the evaluation; it reports an `EvaluationState`.
     reading : Task
-        The job that reads the stored results of the table. Its result is (plan of the table, state of the table,
-        remaining cost, stored runs). The stored runs are None until the remaining cost is known.
+        Task that reads the stored results of the table. Its result is the tuple (plan of the table, state of the
+        table, remaining cost, stored runs). The stored runs are None until the remaining cost is known.
 
     Signals
     -------
     changed()
-        The attribute `choice` or the state of one of the tasks changed.
+        The attribute `choice` or the state of `runs` or `reading` changed.
     """
 
     changed = Signal()
@@ -113,10 +113,10 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def cost(self) -> str:
-        """Return a text with the maximum number of runs that the Start button would compute, and their total duration.
+        """Describe the maximum number and total duration of the runs that the Start button would compute.
 
-        The evaluation computes fewer runs if it eliminates candidates early. The text is empty if no run is missing or
-        the stored results have not been read.
+        The evaluation computes fewer runs if it eliminates candidates early. The description is empty if no run is
+        missing or the stored results have not been read.
         """
         costs = self.reading.latest[2] if self.known else {}
         runs: dict[tuple[str, str], float] = {}
@@ -131,7 +131,7 @@ class EvaluationController(QObject):
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
-        """Read the stored results of the table for the current `choice`; do nothing while an evaluation is running."""
+        """Read the stored results of the table for the current `choice`, unless an evaluation is running."""
         if self.runs.running:
             return
         self._read_requested = True
@@ -140,7 +140,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def _read_listed(self) -> None:
-        """Read the stored results of the table once they are requested and the library has listed the runs."""
+        """Read the stored results of the table if they have been requested and the library has listed the runs."""
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
@@ -153,9 +153,9 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
-            # The comparisons of methods are computed and cached here. They import SciPy, which would block the window.
+            # Compute and cache the comparisons here, in the worker thread, because their import of SciPy is slow.
             _ = state.comparisons
-            # Report the stored results before the remaining cost, whose computation takes a second.
+            # Report the stored results before computing the remaining cost, which takes a second.
             progress.report(0.1, (table, state, {}, None))
             return table, state, remaining_cost(table, state, rows, progress.part(0.1, 1.0)), rows
 
@@ -178,17 +178,17 @@ class EvaluationController(QObject):
         self.changed.emit()
 
     def why_not(self) -> str:
-        """Return the reason why the evaluation cannot start, or "" if it can start."""
+        """Return the reason why the selected evaluation cannot start, or "" if it can start."""
         if not self.choice.data:
             return "No data set is selected."
         return "" if self.choice.methods else "No method is selected."
 
     def start(self) -> None:
-        """Compute the missing runs of `choice`, on a cluster or in the window's job queue after its other jobs."""
+        """Compute the missing runs of `choice` on a cluster, or in the window's job queue behind all other jobs."""
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        # If the job is interrupted and starts again, it uses these data sets and need not load them again.
+        # If the job is interrupted and starts again, it does not load these data sets a second time.
         loaded: dict[str, Dataset] = {}
 
         def load(key: str, progress: Progress) -> Dataset:
@@ -214,11 +214,11 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the table `stored`, in which cells of `live` replace cells with fewer or equally many results.
+    """Return the table `stored` after replacing each cell for which `live` has at least as many results.
 
-    `live` is the running evaluation, or a table of shipped or stored results. If `live` used other data with the same
-    key, the cells of `stored` for these data are omitted. For example, `live` may have used generated data because the
-    real files were moved.
+    `live` is the running evaluation, or a table of shipped or stored results. Both tables may contain results on
+    different data with the same key, for example real files and generated data. The results in `stored` on these data
+    are then omitted.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}
@@ -229,8 +229,8 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            # A shipped cell contains an error rate and a comparison instead of the errors of its test rows. Both remain
-            # valid if the runs and errors of the two cells are the same.
+            # Instead of the errors of its test rows, a shipped cell contains an error rate and a comparison. They are
+            # retained if both cells have the same runs and errors.
             if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running

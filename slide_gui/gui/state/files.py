@@ -1,4 +1,4 @@
-"""Stored settings of data files: how files are read and split, and which files were opened last."""
+"""Stored settings for data files: how files are read and split, and which files were opened most recently."""
 
 import hashlib
 import json
@@ -17,23 +17,25 @@ _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
-"""The key of the setting that decides whether the program reopens the last session at its start."""
+"""The key of the setting that determines if the program restores the last session at its start."""
 
 
 class FileChoices:
-    """Stored settings for data files. Every method opens the program's settings itself, so any thread may call it.
+    """Stored settings for reading and splitting data files.
+
+    Every method creates a new QSettings object. The methods can therefore be called in any thread.
 
     Parameters
     ----------
     settings : QSettings
-        The settings of the program. Only their file name and format are stored.
+        The settings of the program; this object retains only their file name and format.
     """
 
     def __init__(self, settings: QSettings) -> None:
         self._place, self._format = settings.fileName(), settings.format()
 
     def remember(self, source: DataSource) -> None:
-        """Store how the files of a source are read and split."""
+        """Store the settings with which the files of a source are read and split."""
         if not source.paths:
             return
         document = {key: value for key, value in source.document().items() if key in ("reading", "held_out")}
@@ -48,10 +50,10 @@ class FileChoices:
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
-        """Return the source with the settings stored for its files.
+        """Return the source with the settings that are stored for its files.
 
-        If `source` specifies a split, this split replaces the stored one. Return None if `source` specifies other
-        settings, or if no valid settings are stored for its files.
+        A split specified in `source` takes precedence over the stored split. Return None if `source` already contains
+        settings for reading the files, or if no valid settings are stored for them.
         """
         if not source.paths or source != DataSource(paths=source.paths, seed=source.seed, held_out=source.held_out):
             return None
@@ -60,7 +62,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # If no settings are stored for files of this size, the files need not be hashed.
+                return None  # Without stored settings for files of this size, skip the slow hashing.
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
@@ -107,7 +109,7 @@ class RecentOpening:
 
     @property
     def name(self) -> str:
-        """Return the text that represents these files in menus."""
+        """Return a label for these files in menus, such as "train.csv and 1 more"."""
         others = len(self.paths) - 1
         name = printable(self.paths[0].name)
         return f"{name} and {others} more" if others else name
@@ -119,14 +121,14 @@ class RecentOpening:
 
 
 class RecentFiles:
-    """The list of recent files in the program's settings. Invalid entries and missing files are not listed."""
+    """The list of recent files, which is stored in the program's settings."""
 
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
 
     @property
     def openings(self) -> tuple[RecentOpening, ...]:
-        """Return the recent files that still exist, latest first."""
+        """Return the valid entries of the list whose files still exist, starting with the latest."""
         return tuple(each for each in self._stored() if all(map(os.path.lexists, each.paths)))
 
     def _stored(self) -> tuple[RecentOpening, ...]:
@@ -140,7 +142,7 @@ class RecentFiles:
 
     @property
     def folders(self) -> list[Path]:
-        """Return the folders of all recent files; these folders and files may no longer exist."""
+        """Return the folders of all recent files, including folders and files that no longer exist."""
         return list(dict.fromkeys(opening.folder for opening in self._stored()))
 
     def add(self, paths: Sequence[Path | str]) -> None:

@@ -12,9 +12,9 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # Delay between the last movement of a slider and the start of the fit.
-_SLOW_SECONDS = 0.05  # Duration of a fit above which an interpolation of the layers is prepared.
-_REST_MILLISECONDS = 500  # Delay between the end of the last fit and the preparation of the interpolation.
+_SETTLE_SECONDS = 0.04  # Time after the last movement of a slider at which the fit starts.
+_SLOW_SECONDS = 0.05  # If a fit takes longer, an interpolation of the layers is prepared.
+_REST_MILLISECONDS = 500  # Time after the last fit at which the interpolation is prepared.
 
 
 class Fitting(QObject):
@@ -25,22 +25,22 @@ class Fitting(QObject):
     explorer : Explorer or None
         Fits layers to the open data.
     watched : tuple of int
-        Indices of the rows of layer 1's weights that are previewed while the noise slider moves.
+        Indices of the rows of W¹ (the weights of layer 1) that are previewed while the noise slider moves.
     parameters : StackParameters
         The current parameters; `stack` may have been fitted with earlier parameters.
     stack : Stack or None
         The stack fitted last.
     preview : Preview or None
-        Weights that are newer than `stack`, shown until the layers are fitted.
+        Weights for the current parameters, shown until all layers are fitted with these parameters.
     seconds : float
         Duration of the last fit.
     problem : str
-        A warning if almost every feature is constant over the rows after thresholding; otherwise empty.
+        A warning if thresholding makes almost every feature constant over the rows; otherwise empty.
 
     Signals
     -------
     changed()
-        The attributes `stack` or `preview` changed, or became current or outdated.
+        The attribute `stack` or `preview` changed, or its parameters began or ceased to be the current ones.
     """
 
     changed = Signal()
@@ -48,7 +48,8 @@ class Fitting(QObject):
     def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
         self._queue = queue
-        # A preview usually follows within 40 ms; if the outdated layers were greyed at once, they would flicker.
+        # Outdated layers are greyed after 40 ms. A preview usually follows earlier, so greying them at once would make
+        # them flicker.
         self._outdated = QTimer(self, singleShot=True, interval=40)
         self._outdated.timeout.connect(self.changed)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -62,9 +63,9 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Discard the stack, and from now on fit layers to the data set of `explorer`.
+        """Discard the stack, and fit all later stacks to the data set of `explorer`.
 
-        The worker thread calls `shown` each time it has reported a preview or fitted layers.
+        The worker thread calls `shown` each time after it has reported a preview or fitted layers.
         """
         self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
@@ -76,12 +77,12 @@ class Fitting(QObject):
 
     @property
     def n_fresh(self) -> int:
-        """Return the number of layers that are fitted with the current parameters, or 0 if the stack is outdated."""
+        """Return the number of layers fitted with the current parameters; 0 if `stack` has other parameters."""
         stack = self.stack
         return len(stack.layers) if stack is not None and self.is_current(stack.parameters) else 0
 
     def is_current(self, parameters: StackParameters) -> bool:
-        """True if these parameters equal the current parameters, apart from the depth."""
+        """True if these parameters equal the current parameters, except possibly for the depth."""
         wanted = self.parameters
         # Comparing dictionaries is ten times as fast as changing the depth with `dataclasses.replace`.
         return parameters is wanted or vars(parameters) | {"depth": wanted.depth} == vars(wanted)
@@ -91,7 +92,7 @@ class Fitting(QObject):
         return layer <= self.n_fresh
 
     def fit(self, *, settle: bool = False) -> None:
-        """Fit the layers to the current parameters if necessary; if `settle`, wait until the slider stops moving."""
+        """Fit layers with the current parameters if necessary. With `settle`, first wait until the slider rests."""
         explorer, parameters, features = self.explorer, self.parameters, self.watched
         if explorer is None:
             return
@@ -99,7 +100,7 @@ class Fitting(QObject):
         self._queue.cancel(channel="interpolation")
         if self.stack is not None and self.is_fresh(parameters.depth):
             self._queue.cancel(channel="fit")
-            self.preview = None  # Discard the preview, because it may belong to earlier parameters.
+            self.preview = None  # The preview may have been computed for earlier parameters.
             self._rest.start()
             self.changed.emit()
             return
@@ -113,8 +114,8 @@ class Fitting(QObject):
         if parameters.fit_on == "thresholded":
             shared += ["squashing", "threshold"]
         if any(getattr(shown, name) != getattr(parameters, name) for name in shared):
-            # Compute no preview after a change of the layers' inputs or of the sharing of weights. Views would combine
-            # the preview with the scatter matrices of the earlier stack.
+            # If the inputs of the layers or the sharing of weights have changed, no preview is computed. Views would
+            # combine it with the scatter matrices of the earlier stack, which do not match it.
             features = ()
         seconds = _SETTLE_SECONDS if settle else 0.0
 
@@ -129,8 +130,8 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # The import of `trial` is slow. A later import would delay the first run, and an earlier import would delay
-            # the display of the layers.
+            # The slow import of `trial` follows here, so that it delays neither the display of the layers nor the first
+            # run.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
@@ -154,7 +155,7 @@ class Fitting(QObject):
     @Slot()
     def _prepare_interpolation(self) -> None:
         if self.explorer is None or self.seconds <= _SLOW_SECONDS or self.explorer.interpolates(self.parameters):
-            return  # Submit no unnecessary job, because every job interrupts a running sweep.
+            return  # An unnecessary job would interrupt a running sweep.
         work = partial(self.explorer.prepare_interpolation, self.parameters)
         failure = "The layers could not be interpolated"
         self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
@@ -172,11 +173,11 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # The job has already delivered this fit as a payload.
+                return  # The job has already reported this fit as a payload.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if self.is_fresh(self.parameters.depth):
                 self._rest.start()
-            # Until all layers are fitted, keep the preview, which views show for layers that are not fitted yet.
+            # Until all layers are fitted, retain the preview, because views show it for the layers that are missing.
             if before is None or self.is_fresh(self.parameters.depth) or not self.is_current(before.parameters):
                 self.preview = None
         self.changed.emit()

@@ -1,7 +1,8 @@
-"""A job queue with one worker thread, in which a new job replaces older ones on the same channel.
+"""A job queue with one worker thread, in which a new job replaces older jobs on the same channel.
 
-The window's queue computes all matrix products except very small ones, one job at a time. Callbacks run on the GUI
-thread. Cancelled and replaced jobs deliver nothing. A `Task` runs jobs of one kind and holds their state.
+All matrix products of the window, except very small ones, are computed by its queue, one job at a time. Callbacks run
+on the GUI thread; they are not called for cancelled or replaced jobs. A `Task` runs jobs of one kind and holds their
+state.
 """
 
 import threading
@@ -17,25 +18,25 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # Minimum time between two deliveries of payloads of a job.
-_TITLE_SECONDS = 0.25  # Running time after which the status bar shows a job.
+_REDRAW_SECONDS = 0.04  # Minimum time between two calls of a job's `on_payload`.
+_TITLE_SECONDS = 0.25  # The status bar shows a job after it has run for this time.
 _REST_MILLISECONDS = 100
-# Time for which a sweep or training requested by the user runs before an automatic job interrupts it.
+# A sweep or training that the user requested runs for this time before an automatic job interrupts it again.
 _TURN_MILLISECONDS = 1000
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """State of the running job for the status bar.
+    """State of the running job, to be shown in the status bar.
 
     Attributes
     ----------
     fraction : float
-        Finished fraction of the job, 0 to 1.
+        Finished fraction of the job, from 0 to 1.
     seconds_left : float or None
-        Estimated time left; None if it is unknown.
+        Estimated remaining time; None if it is unknown.
     stop : callable
-        Stops the job at the user's request.
+        Stops the job; called when the user clicks Cancel.
     """
 
     title: str
@@ -51,12 +52,12 @@ class UserMessage:
     Attributes
     ----------
     remedy : str
-        Text of the button that calls `run`; if it is empty, there is no button.
+        Text of the button that calls `run`; if it is empty, the message has no button.
     kind : {"error", "information"}
     details : str
-        Details that can be copied for a report.
+        Details, such as a traceback, that the user can copy into a problem report.
     path : str
-        Path of the file that the message is about, which the user can copy.
+        Path of the file that the message is about, which the user can copy; empty for other messages.
     """
 
     title: str
@@ -69,13 +70,14 @@ class UserMessage:
 
 
 def sentence(error: Exception) -> str:
-    """Return the message of an error as one sentence for the user."""
-    # This program raises MemoryError with a text for the user. NumPy raises a subclass with a technical text.
+    """Return the message of an error as one sentence to show to the user."""
+    # The message of this program's own MemoryError is written for the user. NumPy raises a subclass with a technical
+    # message.
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
         return "There is not enough memory. Close other programs, or use fewer rows or features."
-    # `str(error)` would put the text of a KeyError in quotes.
+    # `str(error)` would add quotes to the message of a KeyError.
     message = error.args[0] if isinstance(error, KeyError) and error.args else error
-    # `str(error)` would begin the text of an OSError with a number such as "[Errno 28]".
+    # `str(error)` would add a number such as "[Errno 28]" to the message of an OSError.
     if isinstance(error, OSError) and error.strerror:
         message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(message).strip() or type(error).__name__
@@ -84,7 +86,7 @@ def sentence(error: Exception) -> str:
 
 @dataclass(eq=False)
 class _Job(Progress):
-    """A submitted job, which is also the `Progress` object to which its function reports."""
+    """A submitted job. It is also the `Progress` object that is passed to the function of the job."""
 
     queue: "JobQueue"
     number: int
@@ -101,7 +103,7 @@ class _Job(Progress):
     restarts: bool
     fraction: float = 0.0
     payload: object = None
-    awake: bool = False  # True if the GUI thread has not handled the last signal of this job yet.
+    awake: bool = False  # True while a signal of this job waits for the GUI thread.
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
@@ -132,7 +134,7 @@ class _Job(Progress):
 
     @property
     def ended(self) -> bool:
-        """True if the function of the job has returned or raised an exception."""
+        """True if the function of the job has returned a result or raised an exception."""
         return self.future is not None and self.future.done()
 
     def status(self) -> JobStatus:
@@ -147,14 +149,14 @@ class JobQueue(QObject):
     Attributes
     ----------
     status : JobStatus or None
-        The status that was emitted last.
+        The last argument of the signal `status_changed`.
 
     Signals
     -------
     status_changed(object)
         The `JobStatus` of a job that has run for more than 0.25 s; None when no job is left.
     busy_changed()
-        `busy` may have changed. The signal is emitted when `busy` has been stable for 100 ms.
+        The property `busy` may have changed. The signal is emitted when it has been stable for 100 ms.
     problem(object)
         The `UserMessage` about a job that failed.
     """
@@ -162,7 +164,8 @@ class JobQueue(QObject):
     status_changed = Signal(object)
     busy_changed = Signal()
     problem = Signal(object)
-    # The signal has no argument. If Qt discarded a queued event, it could release a Python object in the wrong thread.
+    # The signal has no Python object as an argument, because Qt could release this object in the wrong thread when it
+    # discards a queued event.
     _wake = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -182,11 +185,11 @@ class JobQueue(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a job that has a title and is not cancelled is running or waiting."""
+        """True if a job with a title is running or waiting. Cancelled jobs do not count."""
         return any(job.title for job in self._jobs.values())
 
     def wants(self, channel: str) -> bool:
-        """True if a job on this channel that is not cancelled is running or waiting."""
+        """True if a job on this channel is running or waiting. Cancelled jobs do not count."""
         return any(job.channel == channel for job in self._jobs.values())
 
     def submit(
@@ -204,37 +207,37 @@ class JobQueue(QObject):
         automatic: bool = False,
         restarts: bool = False,
     ) -> int:
-        """Run `function(progress)` on the worker thread after the jobs in the queue.
+        """Run `function(progress)` on the worker thread after all jobs that are already in the queue.
 
-        A job that the user requested interrupts `automatic` jobs, and every job interrupts `background` jobs. A job
-        that is not a background job also interrupts jobs with `restarts`. Interrupted jobs start again afterwards,
-        unless they have been cancelled or replaced in the meantime.
+        Every new job interrupts `background` jobs. A job that the user requested also interrupts `automatic` jobs, and
+        a job that is not a background job interrupts jobs with `restarts`. Interrupted jobs start again after the new
+        job, unless they are cancelled or replaced in the meantime.
 
         Parameters
         ----------
         title : str
-            Title for the status bar. Without a title, the job is not shown, and the queue does not count as busy.
+            Title for the status bar. A job without a title is not shown, and does not make the queue `busy`.
         function : callable
-            Called with a `Progress`. Its return value is passed to `on_result`, reported payloads to `on_payload`.
-            A payload may have two attributes: `seconds_left` replaces the time estimated from the finished fraction,
-            and `seconds_before` is the time that a resumed job took before it was interrupted.
+            Called with a `Progress`. Its return value is passed to `on_result`, and the payloads that it reports to
+            `on_payload`. A payload may have the attribute `seconds_left`, which replaces the time estimated from the
+            finished fraction, and `seconds_before`, the time that a resumed job ran before it was interrupted.
         channel : str
             Name of the channel; a new job replaces older jobs on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional
-            Called on the GUI thread; `on_stop` is called after the user stopped the job.
+            Called on the GUI thread; `on_stop` is called after the user has stopped the job.
         failure : str
             Title of the message that `problem` emits if the job fails; if empty, `on_failure` must report the error.
         background : bool
-            True if every other job may interrupt this job. Its finished results must be stored, as in a sweep.
+            True if every other job may interrupt this job. The job must store its finished results, as a sweep does.
         automatic : bool
             True if the user did not request the job, for example the fit after a change of the noise level.
         restarts : bool
-            True if the job loses little time when it is interrupted and started again, such as a training.
+            True if little time is lost when the job is interrupted and started again, as in training.
 
         Returns
         -------
         int
-            Number that identifies the job, for example in calls of `cancel`.
+            Number that identifies the job, for example as an argument of `cancel`.
         """
         self.cancel(channel=channel)
         self._count += 1
@@ -259,7 +262,7 @@ class JobQueue(QObject):
         job.future.add_done_callback(lambda _: self._wake_up(job, urgent=True))
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
-        """Cancel one job, the jobs of one channel, or all jobs. Cancelled jobs deliver nothing more."""
+        """Cancel one job, the jobs of one channel, or all jobs. No callbacks of cancelled jobs are called."""
         for job in list(self._jobs.values()):
             if number in (None, job.number) and channel in (None, job.channel):
                 job.unwanted.set()
@@ -278,7 +281,7 @@ class JobQueue(QObject):
                 job.on_stop()
 
     def close(self, *, finish: bool = False) -> None:
-        """Cancel all jobs, or complete them without delivering results if `finish`. Wait until the worker ends."""
+        """End the worker thread. Cancel all jobs, or if `finish` is True, complete them without calling callbacks."""
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
@@ -287,9 +290,9 @@ class JobQueue(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job, *, urgent: bool = False) -> None:
-        """Signal to the GUI thread that a job has reported progress or ended.
+        """Emit a signal to the GUI thread, because a job has reported progress or ended.
 
-        While a signal for this job is pending, emit another one only if `urgent` is True.
+        While an earlier signal of this job is waiting, emit another one only if `urgent` is True.
         """
         with job.lock:
             if (job.awake and not urgent) or job.unwanted.is_set():
@@ -299,9 +302,9 @@ class JobQueue(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver the latest payload of each job every `_REDRAW_SECONDS`, and report the end of a job at once."""
+        """Deliver the latest payload of each job, every `_REDRAW_SECONDS` at most; finish ended jobs at once."""
         for job in list(self._jobs.values()):
-            if not job.awake or job.number not in self._jobs:  # A callback of another job may have cancelled this job.
+            if not job.awake or job.number not in self._jobs:  # A callback of another job may have cancelled it.
                 continue
             latest = job.drained if job.payload is None else job.delivered
             wait = latest + _REDRAW_SECONDS - time.monotonic()
@@ -312,13 +315,13 @@ class JobQueue(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            # Read `ended` after `awake` is set to False. In the opposite order, the end of the job could be missed.
+            # `ended` is read after `awake` has been set to False, because otherwise the end of the job could be missed.
             ended = job.ended
             job.drained = time.monotonic()
             job.delivered = job.delivered if payload is None else job.drained
             if payload is not None and job.on_payload is not None:
                 job.on_payload(payload)
-            # The callback that received the payload may have cancelled the job.
+            # The callback `on_payload` may have cancelled the job.
             if ended and self._jobs.get(job.number) is job:
                 self._finish(job)
             self._announce()
@@ -349,7 +352,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt the running sweep, training or trial if automatic jobs are in the queue."""
+        """Interrupt jobs that the user requested, such as a training, if automatic jobs are in the queue."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:
@@ -371,13 +374,13 @@ class Task(QObject):
     Parameters
     ----------
     queue : JobQueue
-        The queue that runs the jobs, unless `start` names another one.
+        The queue that runs the jobs, unless another queue is given to `start`.
     channel : str
-        Channel of the queue, as in `JobQueue.submit`.
+        Channel of the jobs, as in `JobQueue.submit`.
     title : str
-        Title for the status bar.
+        Title of the jobs for the status bar.
     failure : str
-        Title of the error message if the job fails.
+        Title of the error message if a job fails.
     shows : type
         Type of the payloads that are stored in `latest`; payloads of other types are ignored.
     parent : QObject
@@ -388,7 +391,7 @@ class Task(QObject):
     Attributes
     ----------
     latest : object
-        At first the value given to `start`, then the latest payload of the job, and finally its result, if not None.
+        First the value given to `start`, then the latest payload of the job, and finally its result unless it is None.
 
     Signals
     -------
@@ -426,9 +429,9 @@ class Task(QObject):
         Parameters
         ----------
         latest : object, optional
-            Value of `latest` until the first payload arrives; by default, `latest` is not changed.
+            Value of the attribute `latest` until the first payload arrives; by default, its value does not change.
         queue : JobQueue, optional
-            The queue that runs the job, by default the queue given to the constructor.
+            The queue that runs the job; by default, the queue given to the constructor.
         """
         self.running, self.stopped, self.latest = True, False, self.latest if latest is None else latest
         self.pause.clear()
@@ -449,7 +452,7 @@ class Task(QObject):
         self.changed.emit()
 
     def stop(self, *, forget: bool = False) -> None:
-        """Stop the job, and set `latest` to None if `forget` is True."""
+        """Stop the job. If `forget` is True, also set `latest` to None."""
         known, self.latest = self.latest, None if forget else self.latest
         if self.running:
             self._used.cancel(channel=self._channel)
@@ -459,12 +462,12 @@ class Task(QObject):
 
     @property
     def paused(self) -> bool:
-        """True if the job is paused."""
+        """True if the running job has been asked to pause."""
         return self.running and self.pause.is_set()
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Set the event `pause`, which asks the running job to pause, or clear it so that the job resumes."""
+        """Set the event `pause`, which asks the running job to pause, or clear it, which lets the job resume."""
         if self.pause.is_set():
             self.pause.clear()
         elif self.running:

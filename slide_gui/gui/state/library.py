@@ -1,4 +1,4 @@
-"""The library of runs, which reads and changes the run store and loads stored results."""
+"""The run library, which lists and changes the runs in the run store and loads their results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ _FAILURE = "The runs could not be read"
 
 @dataclass(frozen=True)
 class RunSelection:
-    """The hashes of runs to select in the table, and a filter text that matches these runs."""
+    """The hashes of runs to select in the table of runs, and a filter text that matches these runs."""
 
     keys: tuple[str, ...]
     words: str
 
 
 class RunLibrary(QObject):
-    """Reads and changes the run store in a separate job queue, and loads results in the window's queue.
+    """Reads and changes the run store in its own job queue, and loads results in the window's job queue.
 
     Parameters
     ----------
     path : Path
-        File of the store.
+        File of the run store.
 
     Attributes
     ----------
@@ -55,44 +55,44 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        # The jobs of the library multiply no matrices. In a separate queue, they need not wait for computations.
+        # The library has its own queue, so that its short jobs need not wait for computations in the window's queue.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # The key of each entry holds the hashes of all runs that the user wanted to delete. The value holds only the
-        # runs that this window has deleted itself, because another process may have deleted some of them before.
+        # Each key contains the hashes of all runs that the user wanted to delete in one step. The value contains those
+        # that this window has deleted itself, because another process may already have deleted some of the runs.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
-        """Return the runs in the store, without the runs shipped with the program."""
+        """Return the runs in the run store, without the runs shipped with the program."""
         return tuple(run for run in self.runs if not run.is_shipped)
 
     @property
     def reading(self) -> bool:
-        """True if the store is being read or changed, so that `runs` may change soon."""
+        """True while the run store is being read or changed, so that `runs` may change soon."""
         return self._queue.busy
 
     def close(self) -> None:
-        """Wait until all requested changes to the store are finished."""
+        """Finish all requested changes to the run store, and end the worker thread."""
         self._queue.close(finish=True)
 
     @Slot()
     def refresh(self) -> None:
-        """Read the table of runs again."""
+        """Read the list of runs from the run store again."""
         self._change_and_read(None)
 
     def add(self, runs: Sequence[StoredRun]) -> None:
-        """Show runs that a job of this window has just stored, without reading the table again."""
+        """Add runs that a job of this window has just stored to `runs`, without reading the run store again."""
         if self.reading or not self.listed:
-            self.refresh()  # A table that is being read now may lack these runs.
+            self.refresh()  # The list that is being read now may not contain these runs.
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete these runs, except for shipped runs. The user can undo the deletion."""
+        """Delete the runs with these hashes, except shipped runs. The user can undo the deletion."""
         shipped = {run.hash for run in self.runs if run.is_shipped}
         keys = [key for key in keys if key not in shipped]
         if not keys:
@@ -111,7 +111,7 @@ class RunLibrary(QObject):
 
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
-        """Set the tags of a run from a comma-separated text."""
+        """Set the tags of a run, which are separated by commas in `text`."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
         tags = tags_of(text)
         self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))
@@ -125,24 +125,24 @@ class RunLibrary(QObject):
         self._workspace.history.record(text, apply, before, after)
 
     def is_deleted(self, key: str) -> bool:
-        """True if this window has deleted the run, and no run with the same hash is listed."""
+        """True if the run with this hash was deleted in this window and is not in `runs`."""
         return any(key in keys for keys in self.deleted) and all(run.hash != key for run in self.runs)
 
     def without_result(self, key: str) -> StoredRun | None:
-        """Return the shipped run with this hash if its result is not in the package; otherwise return None."""
+        """Return the shipped run with this hash if the program does not contain its result, else None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
 
     @property
     def opening_key(self) -> str:
-        """Return the hash of the run of the shipped classifier, or "" if no classifier is shipped.
+        """Return the hash of the run whose classifier is shipped with the program, or "" if there is none.
 
-        A stored run with this hash replaces the shipped run.
+        If the run store contains a run with this hash, it is used instead of the shipped run.
         """
         classifier = shipped_results().classifier
         return "" if classifier is None else classifier.hash
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
-        """Load a stored result and pass it to `deliver`."""
+        """Load the stored result of the run with this hash, and pass it to `deliver`."""
         self._workspace.queue.submit(
             "Loading a run",
             lambda progress: self.load_results([key], progress)[0],
@@ -152,10 +152,10 @@ class RunLibrary(QObject):
         )
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
-        """Return the stored results of these runs.
+        """Return the stored results of the runs with these hashes.
 
-        If the run of the shipped classifier is not stored, its shipped result is returned. This method is called in the
-        job queue.
+        If the run with the hash `opening_key` is not stored, its shipped result is returned. This method is called in
+        the worker thread.
 
         Raises
         ------
@@ -174,9 +174,9 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load the results of two runs, fit their stacks, and pass the results and rows of W to `deliver`.
+        """Load the results of two runs, fit their stacks, and pass a comparison of results and rows of W to `deliver`.
 
-        Pass None to `deliver` if the comparison fails or is stopped.
+        If the comparison fails or is stopped, pass None.
         """
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
@@ -213,7 +213,7 @@ class RunLibrary(QObject):
             stored = {run.hash for run in listed}
             return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
-        # Every job gets its own channel, because a new job would replace earlier jobs on the same channel.
+        # Each job has its own channel, because a job would replace earlier jobs on the same channel.
         self._jobs += 1
         self._queue.submit(
             "Reading the runs",
@@ -231,7 +231,7 @@ class RunLibrary(QObject):
 
 
 def opened_store(path: Path) -> RunStore:
-    """Open a store for reading, and create it if it is missing or incomplete."""
+    """Open a run store for reading, and create it if it is missing or incomplete."""
     if not path.exists():
         return RunStore(path)
     try:

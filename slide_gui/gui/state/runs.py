@@ -1,4 +1,4 @@
-"""Runs that the user requests in the window: training, live estimates, sweeps and trials; all share one store."""
+"""Runs that the user requests in the window: training, live estimates, sweeps and trials of SLIDE on new data."""
 
 import math
 import time
@@ -36,15 +36,15 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """The key of the setting that holds the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Costs above which an estimate starts only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that cost more start only at the user's request.
 
 
 class _TooLong(Exception):
-    """Raised to end an estimate that exceeds its time limit."""
+    """Raised in an estimate that has exceeded its time limit, to end it."""
 
 
 def stored_budget(settings: QSettings) -> float:
-    """Return the time budget of a trial in seconds, or the default if the setting is damaged."""
+    """Return the user's time budget for a trial in seconds, or the default if the setting is invalid."""
     try:
         return checked_budget(str(settings.value(TRY_SECONDS, BUDGET)))
     except ValueError:
@@ -52,9 +52,9 @@ def stored_budget(settings: QSettings) -> float:
 
 
 def _without_time_left(progress: Progress) -> Progress:
-    """Return a `Progress` that removes the remaining time from reports.
+    """Return a `Progress` that removes the remaining time from all reports.
 
-    The time that one run reports would be too short, because other runs follow.
+    Each run reports only its own remaining time, which is too short if other runs follow.
     """
 
     def report(fraction: float, payload: object) -> None:
@@ -71,7 +71,7 @@ def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """The outcome of a training: the result on the open data set, the error over all folds, and the stored runs."""
+    """The outcome of training: the result on the open data set, the error over all folds, and the stored runs."""
 
     result: RunResult
     rate: ErrorRate | None
@@ -79,30 +79,31 @@ class _Trained:
 
 
 class RunController(QObject):
-    """Starts runs and holds their results for the pages.
+    """Starts runs, and holds their results for the pages.
 
     Attributes
     ----------
     training : Task
-        Task that trains a classifier; it reports a `RunProgress`.
+        Task that trains a classifier. It reports `RunProgress` objects.
     sweep : Task
-        Task that computes a sweep; it reports a `SweepState`.
+        Task that computes a sweep. It reports `SweepState` objects.
     estimate : Task
-        Task that estimates the error of the run `estimated`; it reports a `RunProgress`.
+        Task that estimates the error of the run `estimated`. It reports `RunProgress` objects.
     trial : Task
-        Task that tries SLIDE on the open data; it reports a `TrialState`, and its result is a `Trial`.
+        Task that compares SLIDE with raw features on the open data. It reports `TrialState` objects and returns a
+        `Trial`.
     spec : RunSpec or None
         The run that is being trained, or else the run of `result`.
     cancelled : RunSpec or None
-        Run whose training on the open data set was cancelled and can continue; `training.latest` has its last report.
+        Run on the open data set whose training was cancelled but can be resumed. Its last report is `training.latest`.
     folds_rate : ErrorRate or None
-        Error over all folds of a cross-validation, if `result` belongs to a fold and all folds are trained; else None.
+        Error over all folds of a cross-validation if `result` is the result on one of these folds, else None.
     offered : RunSpec or None
-        Run whose error the user may choose to estimate, because the estimate is too costly, failed or was stopped.
+        Run whose error is estimated only at the user's request, because the estimate is costly, failed or was stopped.
     svm : SvmParameters
-        Parameters of the SVM for new runs, as set on the Classifier page.
+        Parameters of the SVM for new runs, which are set on the Classifier page.
     requested_sweep : SweepSpec or None
-        Last sweep requested on the open data set.
+        The last sweep that was requested on the open data set.
 
     Signals
     -------
@@ -131,8 +132,8 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # Result to show after its data have been opened.
-        # If the current training is cancelled or fails, this earlier `result` and `folds_rate` are shown again.
+        self._shown_next: RunResult | None = None  # The result to show when its data have been opened.
+        # The previous `result` and `folds_rate`, which are shown again if the current training is cancelled or fails.
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
@@ -149,7 +150,7 @@ class RunController(QObject):
     # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm", variance: float | None = None) -> RunSpec | None:
-        """Return the run with the parameters that are set in the window, or None if this run is impossible."""
+        """Return the run with the layer parameters in the panel, or None if it cannot be trained on the open data."""
         base = self._base()
         if base is None or self.why_not(method):
             return None
@@ -164,13 +165,13 @@ class RunController(QObject):
         return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
-        """Return a template run, with default parameters, for each fold of the open data set."""
+        """Return a run with default parameters for each fold of the open data set, or for its only split."""
         base, dataset = self._base(), self._workspace.dataset
         return () if base is None or dataset is None else on_every_fold(base, dataset)
 
     @property
     def shows_open_data(self) -> bool:
-        """True if `result` belongs to the open data set."""
+        """True if `result` was computed on the open data set."""
         dataset = self._workspace.dataset
         return dataset is not None and self.result is not None and self.result.spec.fingerprint == dataset.fingerprint
 
@@ -181,7 +182,7 @@ class RunController(QObject):
         return 0 if dataset is None else dataset.n_classes
 
     def why_not(self, method: str = "slide-svm") -> str:
-        """Return the reason why a method cannot be trained on the open data set, or "" if it can be trained."""
+        """Return the reason why no run with this method is possible on the open data set, or "" if it is possible."""
         dataset = self._workspace.dataset
         if dataset is None:
             return "The data are still being opened."
@@ -200,8 +201,8 @@ class RunController(QObject):
     def train(self, spec: RunSpec) -> None:
         """Train and evaluate a run, or show its stored result.
 
-        If a training of the same run was cancelled, it continues where it stopped. Its result is the same as without
-        the interruption. If this training is cancelled or fails, the previous result is shown again.
+        If training the same run was cancelled before, it resumes where it stopped, with the same result as without the
+        interruption. If training is cancelled or fails now, the previous result is shown again.
         """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
@@ -212,7 +213,7 @@ class RunController(QObject):
         self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
 
         def work(progress: Progress) -> _Trained:
-            # The fold that is open in the window is trained last, so that its reports remain on the page.
+            # The run on the fold that is open in the window comes last, so that its last report remains on the page.
             ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec.checked()]
             results = []
             with RunStore(path) as store:
@@ -239,7 +240,7 @@ class RunController(QObject):
     def show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
         """Show a result, or no result if it is None; `folds_rate` is the error over all folds of a cross-validation.
 
-        During a training, `spec` remains the run that is being trained.
+        While a classifier is being trained, `spec` remains its run.
         """
         self.result, self.folds_rate = result, folds_rate
         if self.training.running:
@@ -251,10 +252,11 @@ class RunController(QObject):
     # Live estimates --------------------------------------------------------------------------------------------
 
     def request_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
-        """Estimate the error of a run from a growing number of rows, with the kernel widths of the nearest stored run.
+        """Estimate the error of a run from a growing number of rows.
 
-        An estimate that needs more than 5 seconds or 500 MB is computed only if `requested`; otherwise its run becomes
-        `offered`. Every other job interrupts the estimate; training, a sweep and a trial end it.
+        The kernel widths are those of the stored run with the most similar noise level, if there is one. An estimate
+        that needs more than 5 seconds or 500 MB is computed only if `requested` is True; otherwise, its run becomes
+        `offered`. Every other job interrupts the estimate; training, a sweep or a trial ends it.
         """
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec or (self.offered == spec and not requested):
@@ -287,7 +289,7 @@ class RunController(QObject):
 
     @Slot()
     def _end_estimate(self) -> None:
-        """Discard an incomplete estimate, and offer its run to the user through `offered`."""
+        """If the estimate is incomplete, discard it and make its run `offered`."""
         spec, seen = self.estimated, self.estimate.latest
         estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if estimate is None or estimate.done < estimate.total:
@@ -304,7 +306,8 @@ class RunController(QObject):
     def usual_sweep(self) -> SweepSpec | None:
         """Return the paper's sweep with selection on validation rows, or None if no classifier can be trained.
 
-        No run starts from the kernel widths of another run, so the results equal those on the Classifier page.
+        No run starts from the kernel widths of another run. The results are therefore equal to those on the Classifier
+        page.
         """
         spec = self.spec_of(self.svm)
         if spec is None:
@@ -323,7 +326,7 @@ class RunController(QObject):
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Compute the points of a sweep that are not stored yet. Without `sweep`, compute the sweep `usual_sweep`."""
+        """Compute the points of a sweep that are not stored yet; by default, of the sweep `usual_sweep`."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
@@ -343,7 +346,7 @@ class RunController(QObject):
         self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget, started=time.monotonic()))
 
     def stop(self) -> None:
-        """Stop training, estimate, trial and sweep. Finished runs are stored."""
+        """Stop the training, estimate, trial and sweep that are running. Finished runs are stored."""
         self.drop_estimate()
         for task in (self.training, self.trial, self.sweep):
             task.stop()
@@ -353,7 +356,8 @@ class RunController(QObject):
     def current_runs(self) -> list[StoredRun]:
         """Return the stored and shipped runs on all folds of the open data set.
 
-        Stored runs with another results version are omitted, because this program would not reproduce their results.
+        Stored runs with another results version are omitted, because this version of the program may compute other
+        results.
         """
         wanted = {base.fingerprint for base in self.bases()}
         runs = [run for run in self.library.runs if run.fingerprint in wanted]
@@ -361,9 +365,9 @@ class RunController(QObject):
 
     @Slot(str)
     def open_run(self, key: str) -> None:
-        """Load a stored result and set the window's parameters to the parameters of the run.
+        """Load the result of a run, and set the parameters in the panel to those of the run.
 
-        If the program contains only the error of a shipped run, the run is trained again.
+        If the run was shipped with the program without its result, train it.
         """
         shipped, base = self.library.without_result(key), self._base()
         if shipped is None:
@@ -371,7 +375,7 @@ class RunController(QObject):
             return
         setting = Setting.from_text(shipped.setting)
         if base is None or setting is None or base.fingerprint != shipped.fingerprint:
-            text = f"The program lacks the classifier of this run. To train it, open {shipped.title} and then the run."
+            text = f"The classifier of this run is not included. To train it, open {shipped.title} and then the run."
             self._workspace.problem.emit(UserMessage("The run was shipped with the program", text, kind="information"))
             return
         spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)
@@ -380,7 +384,7 @@ class RunController(QObject):
         self.train(spec)
 
     def show_known(self, spec: RunSpec | None) -> None:
-        """If no result is shown, show the stored result of this run or else the shipped classifier."""
+        """If no result is shown, show the stored result of this run, or else the result of the shipped classifier."""
         opening = self.library.opening_key
         known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
         key = next((key for key in ("" if spec is None else spec.hash, opening) if key in known), None)
@@ -399,7 +403,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == dataset.fingerprint_as(held_out)
         ):
-            self._shown_next = result  # Show this result after the data have been split as in its run.
+            self._shown_next = result  # Show the result when the data have been split as in its run.
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
@@ -410,11 +414,11 @@ class RunController(QObject):
         self.show(result)
 
     def _offer_data(self, result: RunResult) -> None:
-        """Inform the user that a run used other data. Offer to open these data if they contain the rows of the run."""
+        """Report that a run used other data than the open data, and offer to open these other data if possible."""
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
         rows = "other rows or another scaling of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")
-        # Rows selected by the protocol of an evaluation cannot be opened.
+        # Data sets whose rows were selected by the protocol of an evaluation cannot be opened.
         can_open = not rows and (key == source or is_known(key))
 
         def open_data() -> None:
@@ -429,7 +433,7 @@ class RunController(QObject):
     def _follow_dataset(self, dataset: Dataset) -> None:
         tasks = (self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")
         for name in [name for task, name in tasks if task.running]:
-            text = f"You opened other data or another split. Reopen the earlier data to start the {name} again."
+            text = f"You opened other data or changed the split. Reopen the previous data to start the {name} again."
             self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)

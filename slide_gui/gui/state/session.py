@@ -1,4 +1,4 @@
-"""The state of one window. The library of runs and the controllers are built when they are first needed."""
+"""The state of a window. Its run library and controllers are built when first needed; their imports are slow."""
 
 from functools import cached_property
 from pathlib import Path
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class Session(QObject):
-    """The job queue and workspace of a window; the library of runs and three controllers are built on first access.
+    """The job queue and workspace of a window, and its run library and three controllers, built on first access.
 
     Parameters
     ----------
     store : Path
-        Path of the run store. Modules that use the store are imported only when needed, because their import is slow.
+        Path of the run store.
     settings : QSettings
-        Settings that store where runs are computed.
+        Settings of the program, which contain where runs are computed.
 
     Signals
     -------
     status_changed(object)
-        As in `JobQueue`: the status of the job in the window's queue, or else of the job that waits for a cluster.
+        Like the signal of `JobQueue`, for the window's queue or, if it has no job, the queue that waits for a cluster.
     busy_changed()
-        As in `JobQueue`, for the window's queue and for the queue of the cluster.
+        Like the signal of `JobQueue`, for the window's queue and for the queue that waits for a cluster.
     place_changed()
-        The user chose another place to compute runs, or the state of the connection to workers changed.
+        The user changed where runs are computed, or the state of the connection to workers changed.
     """
 
     status_changed = Signal(object)
@@ -55,7 +55,7 @@ class Session(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a job is running, in this window or on a cluster."""
+        """True if a job with a title is running or waiting, in this window or on a cluster."""
         return self.queue.busy or ("cluster" in vars(self) and self.cluster.queue.busy)
 
     @cached_property
@@ -72,7 +72,7 @@ class Session(QObject):
 
     @cached_property
     def library(self) -> "RunLibrary":
-        """Return the library of stored runs; the first access starts to read them."""
+        """Return the run library. The first access builds it and starts to read the stored runs."""
         from slide_gui.gui.state.library import RunLibrary
 
         library = RunLibrary(self.workspace, self._store, self)
@@ -81,14 +81,14 @@ class Session(QObject):
 
     @cached_property
     def runs(self) -> "RunController":
-        """Return the controller of training, live estimates and sweeps."""
+        """Return the controller of training, live estimates, sweeps and trials."""
         from slide_gui.gui.state.runs import RunController
 
         return RunController(self.workspace, self.library, self.cluster, self)
 
     @property
     def built_runs(self) -> "RunController | None":
-        """Return the controller of training, live estimates and sweeps if it has been built already, else None."""
+        """Return the controller `runs` if it has already been built, else None."""
         return vars(self).get("runs")
 
     @cached_property
@@ -100,7 +100,7 @@ class Session(QObject):
 
     @property
     def scheduler(self) -> str:
-        """Return the address of the selected scheduler, or "" if none is selected or `cluster` is not built yet."""
+        """Return the address of the selected Dask scheduler; "" if there is none or `cluster` is not built yet."""
         return self.cluster.state.choice.scheduler if "cluster" in vars(self) else ""
 
     def close(self) -> None:
@@ -112,9 +112,9 @@ class Session(QObject):
                 getattr(self, part).close()
 
     def stop(self) -> None:
-        """Stop all jobs. The results computed so far remain visible, and finished runs are stored."""
+        """Stop all jobs. Results that have been computed remain visible, and finished runs are stored."""
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # This queue is stopped last, because the end of the evaluation submits a job to it that reads stored results.
+        # This queue is stopped last, because the end of the evaluation adds a job to it, which reads stored results.
         self.queue.stop()

@@ -10,13 +10,13 @@ _MOST_STEPS = 200
 
 
 class UndoHistory(QUndoStack):
-    """The last 200 steps that can be undone. Changes of one gesture, such as a drag of a slider, form one step."""
+    """The last 200 steps that can be undone. All changes of one gesture, such as dragging a slider, form one step."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent, undoLimit=_MOST_STEPS)
 
     def record(self, text: str, apply: Callable[[Any], object], before: Any, after: Any, gesture: str = "") -> None:
-        """Record a change that has been made.
+        """Record a change that has already been applied.
 
         Parameters
         ----------
@@ -25,13 +25,13 @@ class UndoHistory(QUndoStack):
         apply : callable
             Called with `before` to undo the change, and with `after` to redo it.
         gesture : str
-            Name of the gesture, or "". Consecutive changes with the same gesture form one step, until `end_gesture` is
-            called or the step is undone.
+            Name of the gesture that caused the change, or "". Consecutive changes with the same name form one step,
+            until `end_gesture` is called or the step is undone.
         """
         last = self._last()
         if last is None or not gesture or last.gesture != gesture or self.canRedo():
             self.push(_Change(text, apply, before, after, gesture))
-        elif last.before == after:  # The gesture has restored the initial value, so there is nothing to undo.
+        elif last.before == after:  # The gesture has returned to its initial value, so there is nothing to undo.
             last.setObsolete(True)
             self.undo()
         else:
@@ -70,6 +70,6 @@ class _Change(QUndoCommand):
             self.apply(self.before)
 
     def redo(self) -> None:
-        # This is False when QUndoStack.push calls `redo`, because the change has already been applied.
+        # When QUndoStack.push calls this method, the change has already been applied and `_is_undone` is False.
         if self._is_undone:
             self.apply(self.after)

@@ -1,4 +1,4 @@
-"""The workspace: the open data set with its parameters and selection, and signals for their changes."""
+"""The workspace: the open data set with its parameters and selection, and signals that report their changes."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
-# Memory limit in bytes for weights fitted to earlier data. Four layers on MNIST take 20 MB.
+# Maximum memory in bytes for layers fitted to data that were open before. Four layers on MNIST take 20 MB.
 _MOST_BYTES = 128 << 20
 _REST_MILLISECONDS = 100
-_FIRST_SAMPLE = 16  # Index of the image that is shown first, or the last image if the data have fewer images.
+_FIRST_SAMPLE = 16  # Index of the training image that is shown first.
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data.
+    """The parameters of the layers and the current selection, image and drawing.
 
-    Two states are equal if `drawing` is the same object and all other attributes are equal.
+    Two states are equal if they have the same object as `drawing` and all their other attributes are equal.
 
     Attributes
     ----------
     test_row : int or None
-        Row of the test image that is shown instead of the selected training image, or None.
+        Row of the test image that is shown instead of the selected training image; None to show the training image.
     drawing : ndarray of shape (rows, columns), or None
-        The shown image with the user's strokes; None without strokes.
+        The shown image with the user's strokes; None if the user has not drawn on it.
     """
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
@@ -60,7 +60,7 @@ class State:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the parameters of the stack, and the pins, image and tile settings of `selection`, by name."""
+        """Return all attributes of `parameters` and `selection` by name."""
         return vars(self.parameters) | vars(self.selection)
 
     def __eq__(self, other: object) -> bool:
@@ -80,8 +80,8 @@ class Opened:
     confirmed : bool
         True if the user has confirmed how the files are read.
     state : State or None
-        State in which to show the data. If None, the parameters are kept. Pins and image are also kept if the rows are
-        the same; otherwise they get their defaults.
+        State in which to show the data. If None, the current parameters are retained. The current pins and image are
+        retained if the rows are those of the data that were open before; otherwise they get their defaults.
     """
 
     source: DataSource
@@ -92,33 +92,33 @@ class Opened:
 
 
 class Workspace(QObject):
-    """Holds the open data set with its parameters and selection. Pages read these and request changes.
+    """Holds the open data set with its parameters and selection, which the pages show and change.
 
     Attributes
     ----------
     fitting : Fitting
-        The layers fitted to the data.
+        The layers fitted to the open data.
     history : UndoHistory
         The history of changes that can be undone: parameters, pins, image, strokes, tags and deleted runs.
     choices : FileChoices or None
-        Stored settings for reading files; None to store nothing.
+        Stored settings for reading files; if None, no settings are stored.
     confirmed : bool
         True if the open files were read without uncertain guesses, or if the user has confirmed the guesses.
     fallback : DataSource or None
-        Data to open instead if the requested data cannot be opened and no data are open.
+        Data to open if the requested data cannot be opened and no other data are open.
     feature_names : tuple of str
-        Names of all pixels or features of the data.
+        Names of all pixels or features of the open data.
     earlier : tuple of FittedModel
-        The layers fitted to data sets that were open earlier, the latest first. Their scatter matrices are not stored.
+        The layers fitted to data sets that were open before, the latest first, without their scatter matrices.
 
     Signals
     -------
     dataset_changed(object)
-        Another data set is open; the argument is this `Dataset`.
+        A data set has been opened; the argument is this `Dataset`.
     state_changed(object, object)
         The state changed; the arguments are the new and the old `State`.
     rested()
-        Data, state, fit and history have not changed for 100 ms. This signal starts updates that may be delayed.
+        The data, state, layers and history have not changed for 100 ms. Less urgent updates use this signal.
     problem(object)
         A `UserMessage` to show.
     confirmed_changed()
@@ -155,7 +155,7 @@ class Workspace(QObject):
 
     @Slot()
     def rest(self) -> None:
-        """Emit `rested` when nothing has changed for 100 ms."""
+        """Emit `rested` after 100 ms, unless this method is called again before."""
         self._rest.start()
 
     @property
@@ -166,20 +166,19 @@ class Workspace(QObject):
     # Opening ---------------------------------------------------------------------------------------------------
 
     def open(self, source: DataSource, state: State | None = None, *, download: bool = False) -> None:
-        """Load a data set in the job queue. The open data set remains open until the new one is ready.
+        """Load a data set in the job queue. The previous data set remains open until the new one is ready.
 
         Parameters
         ----------
         source : DataSource
-            Data to open. If it names files but no settings for reading them, the settings stored for these files are
-            used.
+            Data to open. If it contains files without settings for reading them, the settings stored for these files
+            are used.
         state : State, optional
-            State to restore with the data. Without it, the parameters are kept. Pins and image are also kept if the
-            rows are the same; otherwise they get their defaults.
+            State in which to show the data, as in `Opened`.
         download : bool
             True to download the files of a benchmark data set first.
         """
-        # A session may contain the key of a data set that this version's catalogue does not list.
+        # A session may contain the key of a data set that is not in the catalogue of this version of the program.
         titles = {each.key: each.title for each in entries()}
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
@@ -209,7 +208,7 @@ class Workspace(QObject):
 
     @property
     def is_opening(self) -> bool:
-        """True if data are being opened or will be opened soon."""
+        """True if a job that opens data is running or waiting."""
         return self.queue.wants("open")
 
     def _submit_opening(self, title: str, work: Callable[[Progress], Opened], failure: str) -> None:
@@ -231,7 +230,7 @@ class Workspace(QObject):
         return Opened(source, dataset, explorer, self.confirmed, self.state)
 
     def restore(self, opened: Opened, state: State) -> None:
-        """Show the data of a snapshot in the given state, and cancel the opening of other data."""
+        """Show the data of a snapshot in the given state. If other data are being opened, cancel this job."""
         self.queue.cancel(channel="open")
         if opened.dataset is not self.dataset:
             self._opened(opened)
@@ -242,13 +241,13 @@ class Workspace(QObject):
         self.not_opened.emit()
 
     def fall_back(self) -> None:
-        """Open the data set `fallback` if no data are open."""
+        """Open the data set `fallback` if no other data set is open."""
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the open files with other settings, or confirm the current settings, and store the settings."""
+        """Read the open files with the settings `reading`, or confirm them if they are in use; store them."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return
@@ -264,7 +263,7 @@ class Workspace(QObject):
         self._open_again("Opening the data again", wanted, load, failure, confirmed=True)
 
     def hold_out(self, held_out: HeldOut) -> None:
-        """Split the open data set in another way and store this split."""
+        """Split the open data set as specified in `held_out`, and store this split."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None:
             return
@@ -278,10 +277,10 @@ class Workspace(QObject):
     def _open_again(
         self, title: str, source: DataSource, load: Callable[[Progress], Dataset], failure: str, *, confirmed: bool
     ) -> None:
-        """Load the open data with other settings in the job queue, and store the settings.
+        """Load the open data with the settings in `source` in the job queue, and store these settings.
 
-        If the reading settings change, the user must check the data in two cases, even if `confirmed` is True: the data
-        cause a warning that was not shown before, or the labels now look like a quantity.
+        After a change of the reading settings, the user must confirm them, even if `confirmed` is True, in two cases:
+        the data cause a warning that was not shown before, or their labels now look like a quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())
@@ -298,7 +297,7 @@ class Workspace(QObject):
         self._submit_opening(title, work, failure)
 
     def model(self) -> "FittedModel | None":
-        """Return the fitted layers as a model that can be saved, or None if they do not match the parameters."""
+        """Return the fitted layers as a model, or None if not all layers are fitted with the current parameters."""
         dataset, stack, parameters = self.dataset, self.fitting.stack, self.state.parameters
         if dataset is None or stack is None or self.fitting.n_fresh < parameters.depth:
             return None
@@ -312,7 +311,7 @@ class Workspace(QObject):
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def _keep_layers(self) -> None:
-        """Store the layers of the open data for use with other data; discard the oldest layers beyond 128 MB."""
+        """Add the layers of the open data to `earlier`, and discard the oldest layers beyond `_MOST_BYTES`."""
         dataset, stack = self.dataset, self.fitting.stack
         if dataset is None or stack is None or not stack.layers:
             return
@@ -325,27 +324,27 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """True if the open data set has this feature. Views that still show earlier data may ask for other features."""
+        """True if the open data set has this feature. It may be missing if a view still shows the previous data."""
         return 0 <= feature < len(self.feature_names)
 
     def has_parameters(self, stored: StackParameters) -> bool:
-        """True if the parameters in the panel equal the parameters of this stored run.
+        """True if the parameters in the panel equal the parameters `stored` of a stored run.
 
-        Parameters that have no effect are ignored, because stored runs have default values for them.
+        Parameters without effect are ignored, because stored runs have default values for them.
         """
         now, default = self.state.parameters, StackParameters()
         now = replace(now, window=default.window) if now.sharing == "none" else now
         return panel_parameters(now if now.depth else replace(default, noise=0.0, depth=0)) == panel_parameters(stored)
 
     def worded(self, text: str) -> str:
-        """Return a text about images, reworded for rows and features if the open data are a table.
+        """Return `text`, with “image” and “pixel” replaced by “row” and “feature” if the open data are a table.
 
         The text must not contain names from the data, because words in these names would be replaced as well.
         """
         return text if self.dataset is None or self.dataset.image_shape is not None else of_table(text)
 
     def feature_name(self, feature: int) -> str:
-        """Return the name of a pixel or feature, or its index as text if the open data lack this feature."""
+        """Return the name of a pixel or feature, or its index if the open data do not have this feature."""
         return self.feature_names[feature] if self.has_feature(feature) else str(feature)
 
     def _opened(self, opened: Opened) -> None:
@@ -379,17 +378,17 @@ class Workspace(QObject):
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
         """Change parameters of the layers, and fit the layers again.
 
-        Consecutive changes of the same gesture are undone in one step, until `UndoHistory.end_gesture` is called.
+        Consecutive changes with the same `gesture` are undone in one step, as in `UndoHistory.record`.
         """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
     @Slot(float)
     def drag_noise(self, noise: float) -> None:
-        """Change the noise level during a drag, which is undone in one step."""
+        """Change the noise level while the user drags a control; the drag is undone in one step."""
         self.set_parameters(gesture="noise", noise=noise)
 
     def select(self, gesture: str = "", **changes: Any) -> None:
-        """Change the selection. Selecting an image ends the display of a test image and removes the strokes."""
+        """Change the selection. A newly selected training image replaces a shown test image and removes all strokes."""
         state = replace(self.state, selection=replace(self.state.selection, **changes))
         if "sample" in changes:
             state = replace(state, test_row=None, drawing=None)
@@ -401,12 +400,12 @@ class Workspace(QObject):
         self._change(replace(self.state, test_row=row, drawing=None), text=text)
 
     def draw(self, image: NDArray[np.float32] | None) -> None:
-        """Set the image with the user's strokes; None removes all strokes."""
+        """Set the image on which the user has drawn. None removes all strokes."""
         self._change(replace(self.state, drawing=image), text="reset of the drawn image" if image is None else "stroke")
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
-        """Pin a feature, or release it if it is pinned; at most `MAX_PINS` features can be pinned."""
+        """Pin a feature, or release it if it is already pinned; at most `MAX_PINS` features can be pinned."""
         pins = self.state.selection.pins
         if not self.has_feature(feature):
             return
@@ -415,7 +414,7 @@ class Workspace(QObject):
         elif len(pins) < MAX_PINS:
             self.select(pins=(*pins, feature))
         else:
-            text = self.worded(f"{MAX_PINS} pixels are pinned already. Release one of them first.")
+            text = self.worded(f"{MAX_PINS} pixels are already pinned. Release one of them first.")
             self.problem.emit(UserMessage("No more pins are possible", text, kind="information"))
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
@@ -435,12 +434,12 @@ class Workspace(QObject):
 
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
-    """Return the values of those stack parameters that the panel sets, by name."""
+    """Return the values of the stack parameters that the user can set in the panel, by name."""
     names = ("noise", "ridge", "depth", "threshold", "squashing", "fit_on", "sharing", "window")
     return {name: getattr(parameters, name) for name in names}
 
 
-# Names of parameters and selections in the Edit menu, where these differ from the names in the code.
+# Names of changed parameters and selections in the Edit menu, if they differ from the names in the code.
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
@@ -453,7 +452,7 @@ _CHANGES = {
 
 
 def _changed(state: State, old: State) -> str:
-    """Return the name of the change between two states, which the menu shows after "Undo"."""
+    """Return the name of the change from `old` to `state`, which the Edit menu shows after "Undo"."""
     before = old.settings
     names = [name for name, value in state.settings.items() if value != before[name]]
     return f"change of {_CHANGES.get(names[0], names[0]) if len(names) == 1 else 'parameters'}"
@@ -461,10 +460,10 @@ def _changed(state: State, old: State) -> str:
 
 @cache
 def _check_blas() -> None:
-    """Raise an error if NumPy multiplies float32 matrices wrongly; this check runs once, in the job queue."""
+    """Raise an error if NumPy multiplies float32 matrices incorrectly; this is checked once, in the job queue."""
     if not float32_scatter_is_exact():
         raise RuntimeError(
-            "this version of NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
+            "this version of NumPy multiplies float32 matrices incorrectly, so every result would be wrong. "
             "Install another version of NumPy and start slide-gui again"
         )
 
@@ -472,7 +471,7 @@ def _check_blas() -> None:
 def _ready(
     source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None, first: bool = False
 ) -> Opened:
-    """Return data that are ready to be shown. This function is called in the job queue.
+    """Prepare data in the job queue, so that the GUI thread can show them without delay.
 
     Raises
     ------
@@ -481,14 +480,14 @@ def _ready(
     """
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
-    # `checks` and `fingerprint` are computed and cached here, so that they do not block the GUI thread later.
-    # The first data set is hashed only after layer 1 is fitted.
+    # `checks` and `fingerprint` are computed and cached here, so that they do not block the GUI thread later. The
+    # fingerprint of the first data set is computed only after layer 1 is fitted, so that the layer is shown earlier.
     _ = dataset.checks, first or dataset.fingerprint
     return Opened(source, dataset, Explorer(dataset.train, dataset.image_shape), confirmed, state)
 
 
 def _without_labels(source: DataSource, error: DataError, progress: Progress) -> tuple[DataSource, Dataset]:
-    """Open a table without its labels, so that the user can choose other labels. Raise `error` if this fails, too."""
+    """Open a table without labels, so that the user can choose another label column. If this fails, raise `error`."""
     with suppress(ValueError):
         source = replace(source, reading=replace(source.reading, label_column=NO_COLUMN))
         dataset = source.load(progress=progress)
@@ -500,17 +499,17 @@ def _without_labels(source: DataSource, error: DataError, progress: Progress) ->
 
 
 MEAN_ROWS = 4000
-"""The largest number of rows from which `mean_row` computes the mean."""
+"""The maximum number of rows from which `mean_row` computes the mean."""
 
 
 def mean_row(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of the training rows, shape (d,), or of `MEAN_ROWS` random rows if there are more rows."""
+    """Return the mean of all training rows, or of `MEAN_ROWS` random rows if there are more; shape (d,)."""
     some = np.random.default_rng(0).permutation(len(dataset.train))[:MEAN_ROWS]
     return np.asarray(dataset.train[np.sort(some)].mean(axis=0, dtype=np.float64))
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection adapted to this data set: without pins on missing features, and with an existing image."""
+    """Return the selection without pins on features that the data set lacks, and with an image that it contains."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)
