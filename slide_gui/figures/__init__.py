@@ -1,1 +1,1 @@
-"""Paper-quality figures on matplotlib, for the window and the command line alike."""
+"""Publication-quality figures drawn with matplotlib, for both the window and the command line."""

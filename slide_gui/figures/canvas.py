@@ -1,4 +1,4 @@
-"""Elements that all figures use: size, axes, tiles, labels at the ends of lines, and text that is fitted to a width."""
+"""Elements shared by all figures: size, axes, tiles, labels at the ends of lines, and text that fits into a width."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 INK, MUTED, PALE = "#1D1F24", "#555B66", "#B4B8C0"
 LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2", "#882255", "#999933", "#332288")
-"""Colours that are distinguishable with every kind of colour vision. A depth or layer has one colour in all figures."""
+"""Colours that colour-blind readers can distinguish. A depth or layer has the same colour in all figures."""
 
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 7.0, 6.0, 5.0
 SMALLEST = 4.0
 """Smallest type size in points. Text that is still too wide at this size is shortened."""
 
 Box = tuple[float, float, float, float]
-"""Left, top, width and height in mm from the top left corner of the figure."""
+"""Left, top, width and height of a rectangle in mm, measured from the top left corner of the figure."""
 
 _GRID, _FRAME, _CORRUPTED = "#E2E3E7", "#8A8F99", (220, 231, 250)
 _MM_PER_INCH = 25.4
 _MM_PER_POINT = _MM_PER_INCH / 72
-_LINE = 2.4  # mm between two labels
+_LINE = 2.4  # distance between the lines of labels in mm
 _ELLIPSIS = "…"
 _DOT = "●"
-_ENLARGE = 8  # each pixel is enlarged by this factor, to hide the smoothing that viewers apply to pictures
+_ENLARGE = 8  # Pixels are enlarged by this factor, because many viewers smooth pictures with few pixels.
 
 
-# Fonts with Chinese, Japanese or Korean letters, which DejaVu Sans lacks. Those that are installed are used.
+# Fonts with Chinese, Japanese or Korean characters, which DejaVu Sans lacks. Only installed fonts are used.
 _FALLBACKS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "Droid Sans Fallback", "Microsoft YaHei", "PingFang SC", "Arial Unicode MS",
@@ -47,12 +47,12 @@ _FALLBACKS = (
 
 @cache
 def font_families(text: str) -> tuple[str, ...]:
-    """Return the names of the fonts for a text: DejaVu Sans, and others for letters that it lacks."""
+    """Return the names of the fonts for a text: DejaVu Sans, and other fonts if it lacks characters of the text."""
     from matplotlib.font_manager import fontManager
 
     if not lacking(text, "DejaVu Sans"):
         return ("DejaVu Sans",)
-    # The fallbacks may have no bold letters, which matplotlib would report in the terminal.
+    # Matplotlib would report in the terminal that a fallback font has no bold characters.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     installed = fontManager.get_font_names()
     return "DejaVu Sans", *(name for name in _FALLBACKS if name in installed)
@@ -60,7 +60,7 @@ def font_families(text: str) -> tuple[str, ...]:
 
 @cache
 def lacking(text: str, family: str) -> str:
-    """Return the printable characters of a text that the font with this name lacks."""
+    """Return the printable characters of a text that are missing in the font `family`."""
     from matplotlib.font_manager import findfont, get_font
 
     font = get_font(findfont(family))
@@ -69,7 +69,7 @@ def lacking(text: str, family: str) -> str:
 
 @cache
 def width_mm(text: str, size: float, weight: str = "normal") -> float:
-    """Return the width in mm of `text` at `size` points."""
+    """Return the width of `text` in mm at a type size of `size` points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
@@ -81,8 +81,8 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 def fitted(text: str, size: float, space: float, smallest: float, weight: str = "normal") -> tuple[str, float]:
     """Return the text, shortened if necessary, and the type size in points at which it fits into `space` mm.
 
-    First, the type size is reduced, but not below `smallest`. Text that is still too wide is shortened and ends in an
-    ellipsis.
+    The type size is reduced first, but not below `smallest`. If the text is still too wide, it is shortened and ends in
+    an ellipsis.
     """
     needed = width_mm(text, size, weight)
     if needed <= space:
@@ -97,7 +97,7 @@ def fitted(text: str, size: float, space: float, smallest: float, weight: str = 
 
 
 def wrapped(text: str, size: float, space: float) -> list[str]:
-    """Return the text with line breaks between words, so that each line fits into `space` mm."""
+    """Split the text between words into lines, and return the lines. Each line fits into `space` mm if possible."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -109,7 +109,7 @@ def wrapped(text: str, size: float, space: float) -> list[str]:
 
 
 def line_color(index: int) -> str:
-    """Return the colour of a depth or layer."""
+    """Return the colour of the depth or layer with this index."""
     return LINES[index % len(LINES)]
 
 
@@ -121,14 +121,14 @@ def marked_line(axes: Axes, x: ArrayLike, y: ArrayLike, color: str, scale: float
 def draw_image(
     axes: Axes, image: NDArray[Any], scale: ColorScale, style: Style, *, ink: bool = False, stretch: bool = False
 ) -> None:
-    """Draw an image in the colours of a scale.
+    """Draw an image in the colours of a colour scale.
 
     Parameters
     ----------
     ink : bool
-        Draw high values dark on a light background, and NaN, which marks corrupted features, in light blue.
+        True to draw high values dark on a light background, and NaN, which marks corrupted features, in light blue.
     stretch : bool
-        Fill the axes, even if their aspect ratio differs from that of the image.
+        True to fill the axes even if they do not have the aspect ratio of the image.
     """
     shown = image.T if style.transposed else image
     lut = scale.lut()
@@ -144,7 +144,7 @@ def draw_bars(axes: Axes, values: NDArray[Any], limit: float, size: float, color
     """Draw the values of features that are not pixels as bars, on an axis from `-limit` to `limit` with a margin."""
     from matplotlib.collections import PolyCollection
 
-    # All bars are drawn as one collection, because drawing 784 single patches takes a second.
+    # All bars are drawn as one collection, because drawing 784 individual patches takes a second.
     x = np.arange(values.size)[:, None] + np.array([-0.4, -0.4, 0.4, 0.4])
     y = values.astype(np.float64)[:, None] * np.array([0.0, 1.0, 1.0, 0.0])
     axes.add_collection(PolyCollection(list(np.stack([x, y], axis=2)), facecolors=colors, linewidths=0))
@@ -159,9 +159,9 @@ class Plot:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure. Its size is set here.
+        An empty figure, whose size is then set.
     height : float
-        Height in mm. It is ignored for slides, which have a fixed height.
+        Height of the figure in mm. It is ignored for slides, which have a fixed height.
     """
 
     def __init__(self, figure: Figure, style: Style, height: float) -> None:
@@ -170,7 +170,7 @@ class Plot:
         figure.set_size_inches(self.width / _MM_PER_INCH, self.height / _MM_PER_INCH)
 
     def bare_axes(self, box: Box, label: str) -> Axes:
-        """Return axes that fill the box and have the default properties of matplotlib."""
+        """Return axes that fill the rectangle `box` and have matplotlib's default properties."""
         x, y, w, h = box
         place = (x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height)
         return self.figure.add_axes(place, label=label)
@@ -185,7 +185,7 @@ class Plot:
         return axes
 
     def axes(self, box: Box, label: str) -> Axes:
-        """Return axes with a light grid and without a frame at the top and right."""
+        """Return axes with light grid lines, and with a frame only on the left and at the bottom."""
         axes = self.bare_axes(box, label)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -214,20 +214,20 @@ class Plot:
         Parameters
         ----------
         size : float
-            Type size in points, before scaling to the width of the figure.
+            Type size in points, before it is multiplied by `Style.scale`.
         space : float, optional
-            Width in mm into which the text is fitted by `fitted`.
+            Width in mm into which the text must fit. If it is too wide, `fitted` reduces or shortens it.
         smallest : float
-            Smallest type size in points, before scaling. Text that is still too wide at this size is shortened.
+            Smallest type size in points for `fitted`, before it is multiplied by `Style.scale`.
         **properties
-            Properties of `matplotlib.text.Text`.
+            Properties of `matplotlib.text.Text`, such as its colour.
         """
         if space is not None:
             weight = properties.get("weight", "normal")
             text, fitting = fitted(text, size * self.scale, space, smallest * self.scale, weight)
             size = fitting / self.scale
         style: dict[str, Any] = {"va": "baseline", "color": INK, **properties}
-        # Formulas are not parsed, because the name of a data set may contain $.
+        # Text between $ signs is not parsed as a formula, because the name of a data set may contain $.
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )
@@ -245,7 +245,7 @@ class Plot:
         self.text(margin, 7.0 * self.scale, second, SMALL_SIZE, space, color=MUTED)
 
     def note(self, text: str) -> None:
-        """Write a grey line at the bottom, fitted to the width of the figure."""
+        """Write a grey line of text at the bottom, fitted to the width of the figure."""
         margin = 2.0 * self.scale
         self.text(margin, self.height - 1.6 * self.scale, text, SMALL_SIZE, self.width - 2 * margin, color=MUTED)
 
@@ -261,11 +261,11 @@ class Plot:
         Parameters
         ----------
         axes : Axes
-            Axes with their final limits.
+            Axes whose limits and scales are final.
         box : tuple
             Position of the axes in mm.
         ends : sequence of (value, text, color)
-            Each text has one or more lines.
+            Last value of each line in the plot, and the text and colour of its label. A text may have several lines.
         """
         x, y, w, h = box
         gap = _LINE * self.scale
@@ -273,16 +273,16 @@ class Plot:
         wanted = [y + h * (1 - to_axes.transform((axes.get_xlim()[1], value))[1]) for value, _, _ in ends]
         places = apart(wanted, [gap * (1 + text.count("\n")) for _, text, _ in ends], y, y + h + gap)
         for at, (_, text, color) in zip(places, ends, strict=True):
-            # Only the dot has the colour of the line, because text in pale colours would be hard to read.
+            # Only a dot has the colour of the line, because text in a pale colour would be hard to read.
             self.text(x + w + 1.2 * self.scale, at, _DOT, SMALL_SIZE, color=color, va="center")
             for number, line in enumerate(text.split("\n")):
                 self.text(x + w + 3.0 * self.scale, at + number * gap, line, SMALL_SIZE, va="center")
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
-    """Return positions close to `wanted`, in the same order, at which items of these heights do not overlap.
+    """Return positions close to `wanted`, in the same order, at which items with these heights do not overlap.
 
-    The first item begins at or after `low`, and the last one ends at or before `high` if there is enough space.
+    All items are between `low` and `high` if there is enough space.
     """
     order, places, free = sorted(range(len(wanted)), key=lambda i: (wanted[i], i)), list(wanted), low
     for i in order:
@@ -296,5 +296,5 @@ def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: f
 
 
 def label_width(texts: Sequence[str], scale: float) -> float:
-    """Return the width in mm of labels to the right of the axes."""
+    """Return the width in mm that is needed for labels to the right of the axes."""
     return max((width_mm(text, SMALL_SIZE * scale) for text in texts), default=0.0) + 4.2 * scale

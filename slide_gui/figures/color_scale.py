@@ -1,4 +1,4 @@
-"""The colour scale of images, colour bars and exports: a colour map with limits."""
+"""The colour scale of images, colour bars and exported figures: a colour map with limits."""
 
 import math
 from dataclasses import dataclass
@@ -8,23 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 NEUTRAL = 128
-"""Index of the colour midway between the limits. It represents zero if the limits are symmetric."""
+"""Index of the colour midway between the limits. It represents zero if the limits are symmetric about zero."""
 
 MAPS: dict[str, str] = {
     "blue-white-red": "blue – white – red",
     "blue-black-red": "blue – black – red",
-    "jet": "jet (the paper’s look)",
+    "jet": "jet (as in the paper)",
     "grey": "grey",
 }
-"""Name of each colour map → its title in the window."""
+"""The colour maps. Keys are their names, and values their titles in the window."""
 
 DIVERGING = ("blue-white-red", "blue-black-red")
-"""Diverging maps. Their middle colour represents zero, so the limits must be symmetric."""
+"""Diverging colour maps. Their middle colour represents zero, so the limits must be symmetric about zero."""
 
-# Positions of the strongest red, green and blue in the classic jet map. Their values fall with a slope of 4.
+# Positions in the classic jet map, from 0 to 1, at which red, green and blue are strongest. On both sides of these
+# positions, each of them falls linearly with a slope of 4.
 _PEAKS = np.array([0.75, 0.5, 0.25])
-# Colours of each map from the lower to the upper limit. Both halves of a diverging map have the same lightness at the
-# same distance from zero. Equal magnitudes then look alike with every kind of colour vision.
+# Colours of each map from the lower to the upper limit. In a diverging map, opposite values have the same lightness, so
+# that colour-blind readers also see that their magnitudes are equal.
 _ANCHORS = {
     "blue-white-red": ("#0B2A5C", "#2468B0", "#92BFE6", "#F7F7F8", "#F2AE98", "#BF3540", "#5E0A20"),
     "blue-black-red": ("#CFE6FF", "#6BB1F7", "#2C5F99", "#24272C", "#94413F", "#F28B79", "#FFDCD2"),
@@ -52,15 +53,15 @@ _TO_LAB = np.array(
 class ColorScale:
     """A mapping from values to colours.
 
-    The table has 256 entries. Entry 0 is for NaN, entries 1 to 255 run from `low` to `high`, and `NEUTRAL` (128) is
-    exactly their middle.
+    The table of colours has 256 entries. Entry 0 is for NaN. Entries 1 to 255 are for values from `low` to `high`, and
+    entry `NEUTRAL` (128) is for the value in the middle.
 
     Parameters
     ----------
     map : str
-        A name in `MAPS`.
+        Name of a colour map, a key of `MAPS`.
     low, high : float
-        Values of the first and last colour. Smaller and larger values have these colours, too.
+        Values that have the first and the last colour. Smaller or larger values also have these colours.
 
     Raises
     ------
@@ -85,7 +86,8 @@ class ColorScale:
     def symmetric(cls, map: str, limit: float) -> "ColorScale":
         """Return the scale from ``−limit`` to ``limit``.
 
-        A limit of 0 (all weights zero, or too small for float32) is replaced by 1, so that zero has the neutral colour.
+        A limit of almost 0, for example of weights that are all zero, is replaced by 1, because the limits of a scale
+        must not be equal.
         """
         limit = 1.0 if abs(limit) < 1e-30 else float(limit)
         return cls(map, -limit, limit)
@@ -95,7 +97,7 @@ class ColorScale:
         return _lut(self.map)
 
     def indices(self, values: ArrayLike) -> NDArray[np.uint8]:
-        """Return the index in the table of colours for each value.
+        """Return the index of each value's colour in the table of colours.
 
         Parameters
         ----------
@@ -109,7 +111,7 @@ class ColorScale:
         """
         values = np.asarray(values, dtype=np.float32)
         factor = 254.0 / (self.high - self.low)
-        # Conversion to integers truncates. One half is added, so that values are rounded instead.
+        # Conversion to integers truncates. Adding one half rounds values to the nearest integer instead.
         shift = NEUTRAL + 0.5 - factor * 0.5 * (self.low + self.high)
         scaled = np.empty(values.shape, np.float32)
         np.multiply(values, np.float32(factor), out=scaled)
@@ -120,7 +122,7 @@ class ColorScale:
         return scaled.astype(np.uint8)
 
     def ticks(self, n: int = 5) -> tuple[float, ...]:
-        """Return at most `n` (≥ 3) round numbers between the limits. They include 0 if it is between the limits."""
+        """Return at most `n` (≥ 3) round numbers between the limits, including 0 if it is between the limits."""
         span = self.high - self.low
         power = 10.0 ** math.floor(math.log10(span / max(n, 3)))
         for factor in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0):
@@ -129,14 +131,14 @@ class ColorScale:
             last = math.floor(self.high / step + 1e-9)
             if last - first + 1 <= max(n, 3):
                 break
-        # Round each multiple of the step to a digit far below the step, which removes its rounding error.
+        # The product of k and the step has a small rounding error, which rounding to fewer digits removes.
         digits = 6 - math.floor(math.log10(step))
         return tuple(round(k * step, digits) + 0.0 for k in range(first, last + 1))
 
     def label(self, value: float, digits: int = 2) -> str:
-        """Return a value as text for display, with its sign and a true minus.
+        """Return a value as text for display, with its sign and a true minus sign.
 
-        It has the number of decimals that gives the larger limit `digits` significant figures.
+        The number of decimals is such that the larger limit would have `digits` significant figures.
         """
         if value == 0.0:
             return "0"

@@ -1,6 +1,6 @@
-"""Figure of the weights W_m, which are fitted to m corrupted copies, and of their limit W.
+"""Figure of weights W_m fitted to m corrupted copies, and of their limit W for infinitely many copies.
 
-It shows the error of W_m against m, and one row of both matrices.
+It shows the error of W_m against m, and one row of W_m and W.
 """
 
 import math
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TILES = 0.3  # height of the row of tiles divided by the figure's width, for square images
+_TILES = 0.3  # height of the tiles of square images, divided by the width of the figure
 
 
 def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
@@ -123,10 +123,10 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: Box) -> Non
 
 
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
-    """Write the errors as a CSV table: one line for each seed and number of corrupted copies.
+    """Write the errors of W_m as a CSV table: one line for each seed and number of corrupted copies.
 
-    The columns contain the error of the whole matrix W_m, the name or index of the feature whose row is displayed, and
-    the error of this row.
+    The columns contain the error of the whole matrix, the name or index of the feature whose row is displayed, and the
+    error of this row.
 
     Raises
     ------
@@ -151,9 +151,9 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     Parameters
     ----------
     result : CopiesResult
-        A result in which every point contains the errors of all seeds.
+        A result that contains the errors of all seeds for each number of copies.
     source : DataSource
-        Source of the data of the fit.
+        Source of the data to which the layers were fitted.
     """
     copies, model, most = result.copies, result.model, result.copies.points[-1].copies
     imports = "from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy\n"

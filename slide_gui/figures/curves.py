@@ -23,9 +23,9 @@ _ASPECT = 0.78
 
 
 def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
-    """Draw error against noise level with 95 % confidence intervals as bands and labels at the line ends.
+    """Draw the error against the noise level, with 95 % confidence intervals as bands and labels at the line ends.
 
-    Published errors are drawn as hollow marks at the left edge, because their noise levels are not published.
+    Published errors are drawn as hollow dots at the left edge, because their noise levels were not published.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
     curves : ErrorCurves
         Curves with at least one point.
     marks : sequence of Published
-        Published errors for comparison.
+        Published errors to draw for comparison.
     """
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
@@ -57,11 +57,11 @@ def draw_curves(figure: "Figure", curves: ErrorCurves, style: Style, marks: Sequ
     plot.end_labels(axes, box, ends)
     if marks:
         _draw_marks(axes, marks, s)
-        plot.note(f"○ published error, at an unpublished noise level: {marks[0].place}")
+        plot.note(f"○ published error ({marks[0].place}); its noise level was not published")
 
 
 def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
-    """Draw the error at each noise level (columns) and depth (rows) as a number on a cell; larger errors are darker.
+    """Draw a table of the errors at each noise level (columns) and depth (rows). Cells with larger errors are darker.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
         if q.chosen:
             axes.bar(x, 1.0, 1.0, y - 0.5, fill=False, edgecolor=INK, linewidth=0.8 * s, zorder=3, clip_on=False)
     low, high = np.nanmin(errors), np.nanmax(errors)
-    # The dark half of the colour map, on which the numbers would be hard to read, is not used.
+    # Only the light half of the colour map is used, because the numbers would be hard to read on dark cells.
     axes.imshow(errors, cmap="Blues", vmin=low, vmax=2 * high - low + 1e-9, aspect="auto", interpolation="none")
     axes.grid(False)
     axes.set_xticks(range(len(noises)), [level(noise) for noise in noises], fontsize=size)
@@ -92,7 +92,7 @@ def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
 
 
 def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
-    """Write the curves as a CSV table with one line per point.
+    """Write the curves as a CSV table with one line per noise level and depth.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
 
 
 def _draw_rates(axes: "Axes", x: Sequence[float], rates: Sequence[ErrorRate], color: str, s: float) -> None:
-    """Draw error rates in per cent as a line, and their confidence intervals as a band, or as a bar for one rate."""
+    """Draw error rates in per cent as a line, and confidence intervals as a band; for a single rate, as a bar."""
     low, high = [100 * rate.low for rate in rates], [100 * rate.high for rate in rates]
     if len(rates) > 1:
         axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
@@ -126,7 +126,7 @@ def _draw_rings(axes: "Axes", x: Sequence[float], y: Sequence[float], size: floa
 
 
 def _write_title(plot: Plot, curves: ErrorCurves, numbers: str, mark: str) -> None:
-    """Write the title. `numbers` describes the numbers, and `mark` the points that were selected on validation rows."""
+    """Write the title. `numbers` describes the errors, and `mark` the mark of points selected on validation rows."""
     rates = [q.rate for q in curves.points]
     runs = count_range([rate.n_splits for rate in rates])
     what = f"{curves.method}, {describe_rows(rates)} {curves.evaluate} rows"
@@ -137,7 +137,8 @@ def _write_title(plot: Plot, curves: ErrorCurves, numbers: str, mark: str) -> No
 
 def _set_limits(axes: "Axes", curves: ErrorCurves, marks: Sequence[Published]) -> None:
     noises = {q.noise for q in curves.points}
-    # The axis of a single noise level is as long as in the window; a short axis would have ticks such as 0.297.
+    # For a single noise level, the axis extends from 0 to 1, as in the window. Otherwise it would be so short that its
+    # ticks would be numbers such as 0.297.
     noises = noises if len(noises) > 1 else {0.0, 1.0}
     reach = max(noises) - min(noises)
     axes.set_xlim(min(noises) - 0.04 * reach, max(noises) + 0.01 * reach)

@@ -1,4 +1,4 @@
-"""The paper’s two tables, with results of this program next to the paper’s, as figures, Markdown, LaTeX and CSV."""
+"""The paper’s two tables as figures, Markdown, LaTeX and CSV, with the results of this program and of the paper."""
 
 import os
 import re
@@ -25,16 +25,16 @@ COLUMNS = (
     "raw-svm", "sda", "sda-svm", "slide-svm", "randproj-svm", "pca-svm", "white-svm", "median", "learned",
     "mean-margin", "without-input", "convolution", "slide-white",
 )  # fmt: skip
-"""Methods in the order of the paper's Table 1, followed by the methods that only this project has."""
+"""Methods in the order of the paper's Table 1, followed by the methods that this project adds."""
 
-EXTRA = "* this project’s method"
+EXTRA = "* method of this project"
 """Explanation of the star after the name of a method."""
 
 SELECTION = (
     "Candidates are compared by their errors on validation rows. The full protocol uses two five-fold "
-    "cross-validations, but one validation set on MNIST, and one fold for autoencoders. The quick protocol uses one "
-    "fold. After each fold, candidates with clearly more errors than the best one are left out. The selected candidate "
-    "is trained again on the whole training set."
+    "cross-validations, except for one validation set on MNIST and one fold for autoencoders. The quick protocol uses "
+    "one fold. After each fold, candidates with clearly more errors than the best one are eliminated. The selected "
+    "candidate is trained again on the whole training set."
 )
 """Note below a table of errors: how candidates are selected."""
 
@@ -43,50 +43,50 @@ SEEN = (
     "Rectangles-Images, and on a quarter of the training set of Convex. The candidates were changed afterwards. No "
     "earlier version used the data sets with seeds 101 to 103."
 )
-"""Note below a table of errors: which test rows earlier versions of the protocol used."""
+"""Note below a table of errors: which test rows were used by earlier versions of the protocol."""
 
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval. For several splits, the interval includes the "
     "variation over test rows and splits, and is never narrower than Wilson’s (two-way random effects; Student’s t "
     "with Satterthwaite’s degrees of freedom; below ten splits, the quantile is at least Cochran and Cox’s). For one "
-    "split, it is Wilson’s, over test rows only. All intervals are conditional on the training set."
+    "split, it is Wilson’s interval over the test rows. All intervals are conditional on the training set."
 )
 """Note below a table of errors: how the confidence intervals are computed."""
 
 MARKS = (
     "significantly more, or fewer, errors than SLIDE-SVM (p < 0.05 after Holm’s correction over all comparisons of "
     "the table). For several splits, the test is a t-test of the mean difference over test rows and splits, which "
-    "assumes that their effects are independent and about normal. For one split, or splits that all differ on the "
-    "same rows, it is McNemar’s exact test, which assumes independent rows."
+    "assumes that their effects are independent and about normal. For one split, or if the same rows differ in all "
+    "splits, it is McNemar’s exact test, which assumes independent rows."
 )
-"""Explanation of the two marks in a table of errors, first the mark for more errors, then for fewer errors."""
+"""Explanation of the two marks in a table of errors: the first means more errors, the second fewer errors."""
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
-    """Return the notes below a table of errors. `marks` names the marks of significant differences, e.g. "Colours"."""
-    return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which the paper does not have.", SELECTION, SEEN
+    """Return the notes below a table of errors. `marks` describes the marks of significant differences: "Colours"."""
+    return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which is not in the paper.", SELECTION, SEEN
 
 
 def starred(method: str, title: str = "") -> str:
-    """Return the title of a method, with a star if this project adds the method to those of the paper."""
+    """Return the title of a method, with a star if the method is not in the paper."""
     return f"{title or row_title(method)}{' *' if is_extra(method) else ''}"
 
 
 _MISSING = "–"
-_PAPER = "  paper"  # the name of a row with the paper's results begins with this text
-_ABREAST = 4  # number of columns, each with an error and its interval, that fit into the width of A4
+_PAPER = "  paper"  # Titles of rows with the paper's results begin with this text.
+_ABREAST = 4  # number of columns, each with an error and its interval, that fit on an A4 page
 _NAMES = {method.text for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of text cells, to be written to a file or printed.
+    """A table whose cells are strings, to be written to a file or printed.
 
     Attributes
     ----------
     groups : tuple of int
-        Number of columns in each group of columns after the first column. The remaining columns form the last group. If
-        the table is divided to fit on a page, columns of different groups are in different parts.
+        Number of columns in each group of columns after the first column; the remaining columns form the last group. If
+        the table is split to fit on a page, each part contains columns of only one group.
     """
 
     title: str
@@ -97,9 +97,9 @@ class TextTable:
     groups: tuple[int, ...] = ()
 
     def blocks(self, escape: Callable[[str], str], bold: str) -> list[list[list[str]]]:
-        """Split the table into parts that fit the width of an A4 page. Return their cells as escaped text.
+        """Split the table into parts that fit on an A4 page. Return the rows of each part with escaped cells.
 
-        Each part begins with the first column of the table. Rows without values in the part are left out, unless the
+        Each part begins with the first column of the table. Rows without values in the part are omitted, unless the
         next row has the paper's results for the same data. The format string `bold` sets a cell in bold.
         """
 
@@ -122,7 +122,7 @@ class TextTable:
 
 
 def error_table(state: EvaluationState) -> TextTable:
-    """Return the table of error rates, with one row for each data set and one for the paper's results on it."""
+    """Return the table of error rates. Below the row of a data set is a row with the paper's results on it, if any."""
     names = {cell.method: starred(cell.method) for cell in state.cells}
     methods = [name for name in COLUMNS if name in names]
     rows: list[tuple[str, ...]] = []
@@ -160,15 +160,15 @@ def _error_text(cell: Cell | None, state: EvaluationState) -> str:
 
 
 def _notes_on(data: Sequence[DataInfo]) -> list[str]:
-    """Return sentences on data sets with fewer rows than in the benchmark, or on which SLIDE-SVM learns no widths."""
+    """Return notes on data sets that have fewer rows than the benchmark or on which SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
-    median = "SLIDE-SVM uses median widths here, because the paper, too, learns no widths for ten classes."
+    median = "SLIDE-SVM uses median widths here, because the paper learns no widths for ten classes either."
     notes = [info.reduced for info in data if info.reduced]
     return notes + [f"{info.title}: {median}" for info in data if info.key in plain]
 
 
 def _other_notes(state: EvaluationState) -> list[str]:
-    """Return sentences with the published errors of methods that this program does not have."""
+    """Return notes with published errors of methods that are not part of this program."""
     by_place: dict[tuple[str, str], list[str]] = {}
     for info in state.data:
         for result in published(info.key):
@@ -179,7 +179,7 @@ def _other_notes(state: EvaluationState) -> list[str]:
 
 
 def time_table(rows: Sequence[TimeRow]) -> TextTable:
-    """Return the table of running times of feature generation, with the speed-ups of SLIDE."""
+    """Return the table of running times of feature generation, with the speed-up of SLIDE over SdA."""
     head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
     lines = [
         ("SdA, selected on validation", [duration(row.sda) for row in rows]),
@@ -239,9 +239,9 @@ def _tex(text: str) -> str:
 
 
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
-    """Write the errors as CSV: one line per method and data set, then one per published error of another method.
+    """Write the errors as CSV: for each data set, a line per method, then a line per published error of other methods.
 
-    The notes on the whole table are in the last column of its first row, because lines below would be read as data.
+    The notes on the table are in the last column of its first row, because below the table they would be read as data.
     """
     head = [
         "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits requested", "chosen",
@@ -280,18 +280,18 @@ COMPARED = {
     "worse": ("#D55E00", "significantly more errors than SLIDE-SVM"),
     "equal": ("#8A8F99", "no significant difference from SLIDE-SVM"),
 }
-"""Result of the comparison with SLIDE-SVM → its colour and its description."""
+"""Colour and description of each result of a comparison with SLIDE-SVM."""
 
-_ROW = 2.8  # mm, height of the row of one method
+_ROW = 2.8  # height in mm of a row, which shows one method
 _HEAD, _FOOT, _GAP = 5.0, 4.5, 1.5  # heights in mm: title of a panel, axis of a panel, gap between two panels
 _TOP, _LEGEND = 9.0, 7.5
-_VALUES_WIDTH, _NARROW = 26.0, 14.0  # widths in mm: numbers to the right of a panel, smallest axis of a panel
-_PAGE = 240.0  # mm, height of the text on A4
-_NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points, line distance in mm
+_VALUES_WIDTH, _NARROW = 26.0, 14.0  # widths in mm: numbers to the right of a panel, narrowest axis of a panel
+_PAGE = 240.0  # height in mm of the printed area of an A4 page
+_NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points and line spacing in mm of notes
 
 
 def comparison_result(state: EvaluationState, cell: Cell) -> str:
-    """Return the result of a method's comparison with SLIDE-SVM, a key of `COMPARED`."""
+    """Return the result of comparing a method with SLIDE-SVM on one data set, as a key of `COMPARED`."""
     if cell.method == REFERENCE:
         return "reference"
     comparison = state.comparison(cell)
@@ -304,8 +304,8 @@ def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
     """Draw the error rates with their confidence intervals, and the paper's error rates as hollow dots.
 
     Each data set has one panel. All panels show the same methods in the same order, with their names to the left of
-    each row of panels. Panels are side by side if the figure would otherwise be higher than a page of A4 or a slide.
-    The errors are also written as numbers if there is space.
+    each row of panels. Panels are placed side by side if the figure would otherwise be taller than an A4 page or a
+    slide. The errors are also written as numbers if there is enough space.
 
     Parameters
     ----------
@@ -340,8 +340,8 @@ def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
     while height() * s > (style.height_mm or _PAGE) and abreast < len(panels) and width() > 1.6 * _NARROW:
         abreast += 1
     plot = Plot(figure, style, height())
-    plot.title("Test error of all methods, in %", "● measured here with its 95 % interval, ○ the paper’s")
-    high = (plot.height - (_TOP + foot) * s) / -(-len(panels) // abreast)  # slides have a fixed height
+    plot.title("Test error of all methods, in %", "● measured here with its 95 % interval, ○ from the paper")
+    high = (plot.height - (_TOP + foot) * s) / -(-len(panels) // abreast)  # The height of a slide is fixed.
     for number, info in enumerate(panels):
         row, column = divmod(number, abreast)
         box = (names_width + column * width()) * s, _TOP * s + row * high, width() * s, high - _GAP * s
@@ -379,7 +379,7 @@ def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Mappi
 
 
 def _name_lines(axes: "Axes", names: Sequence[str], space: float, s: float, size: float = SMALL_SIZE) -> None:
-    """Write a name to the left of each row of a plot, and replace its horizontal grid lines by vertical ones."""
+    """Write a name to the left of each row of a plot, and replace the horizontal grid lines by vertical ones."""
     pairs = [fitted(name, size * s, space, min(size, SMALLEST) * s) for name in names]
     axes.set_yticks(range(len(names)), [name for name, _ in pairs], parse_math=False)
     axes.tick_params(axis="y", labelsize=min(size for _, size in pairs), length=0)
@@ -388,7 +388,7 @@ def _name_lines(axes: "Axes", names: Sequence[str], space: float, s: float, size
 
 
 def _write_right(axes: "Axes", place: float, text: str, s: float) -> None:
-    """Write text to the right of a row in a horizontal plot."""
+    """Write text to the right of the plot, next to the row at y = `place`."""
     axes.annotate(
         text, (1.0, place), (5.0 * s, 0.0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
         va="center", fontsize=4.5 * s, color=INK,
@@ -411,7 +411,7 @@ def _draw_cell(axes: "Axes", state: EvaluationState, cell: Cell, place: int, s: 
 
 
 def _hollow(s: float) -> dict[str, Any]:
-    """Return the properties of the hollow marker for a value from the paper."""
+    """Return the matplotlib properties of a hollow dot, which marks a value from the paper."""
     marker = {"marker": "o", "markersize": 3.4 * s, "markerfacecolor": "white", "markeredgewidth": 0.7 * s}
     return marker | {"linestyle": ""}
 
@@ -432,11 +432,11 @@ def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
         If there are no times.
     """
     if not any(row.slide or row.sda for row in rows):
-        raise ValueError("there is nothing to draw: no time was measured yet")
+        raise ValueError("there is nothing to draw: no running time has been measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
-    reduced = ", with other numbers of rows" if any(row.data.reduced for row in rows) else ""
-    plot.title("Running time of feature generation", f"● measured here, ○ the paper’s{reduced}")
+    reduced = ", with more or fewer rows" if any(row.data.reduced for row in rows) else ""
+    plot.title("Running time of feature generation", f"● measured here, ○ from the paper{reduced}")
     left, right, top, bottom = 44.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
     axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""Write a figure, its numbers and its script to files, atomically, with equal bytes for equal input."""
+"""Write a figure, its numbers and its script to files atomically. Equal input gives identical files."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
-_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # duration of a picture of an animation, and of the last one
-_GREYS = 32  # number of a GIF's 256 colours reserved for text and lines; the others are those of the colour map
+_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display time of each picture of an animation, and of the last
+_GREYS = 32  # number of a GIF's 256 colours that are reserved for text and lines; the others form the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
-# Metadata of each format. Dates and matplotlib's entry in PNG are left out, so that equal input gives equal bytes.
+# Metadata of each format, without dates and without matplotlib's version, so that equal input gives identical files.
 _METADATA: dict[str, dict[str, Any]] = {
     ".pdf": {"Creator": _CREATOR, "CreationDate": None, "ModDate": None},
     ".svg": {"Creator": _CREATOR, "Date": None},
     ".png": {"Software": _CREATOR},
 }
 _SESSION_ENTRY = {".pdf": "Keywords", ".svg": "Source", ".png": "Session"}
-# Settings of matplotlib that differ from its defaults: one font, and text stored as text in PDF and SVG.
+# Matplotlib settings that differ from the defaults: one font, and text stored as text instead of outlines.
 _SETTINGS: dict[str, Any] = {
     "font.sans-serif": ["DejaVu Sans"],
     "svg.fonttype": "none",
@@ -58,7 +58,7 @@ _SETTINGS: dict[str, Any] = {
     "pdf.fonttype": 42,
     "pdf.compression": 9,
 }
-# Matplotlib settings of the user that are kept, because they concern the display. All others get their defaults.
+# The user's matplotlib settings that are retained, because they do not affect files. All others get their defaults.
 _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone")
 
 
@@ -66,36 +66,36 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     """Draw a figure and write it as PDF, SVG or PNG, according to the suffix of `path`.
 
     Two exports of the same input are identical, byte for byte. They contain no dates or random identifiers, and do not
-    depend on the user's matplotlib settings. Text is stored as text, in DejaVu Sans. For letters that this font lacks,
-    the fonts of the computer are used.
+    depend on the user's matplotlib settings. Text is stored as text, not as outlines. The font is DejaVu Sans; for
+    characters that it lacks, fonts installed on the computer are used.
 
     Parameters
     ----------
     draw : callable
         Draws into an empty `matplotlib.figure.Figure`, e.g. ``lambda figure: draw_weights(figure, weights, style)``.
     path : path-like
-        Output file. A missing folder is created.
+        Output file. Its folder is created if it does not exist.
     style : Style
-        Determines the fonts and the dots per inch.
+        Its `dpi` is used for PNG.
     session : str
-        Result of `slide_gui.experiments.files.session.picture_text`, which is stored in the picture.
+        Result of `slide_gui.experiments.files.session.picture_text`, to be stored in the picture.
 
     Raises
     ------
     ValueError
         If the suffix is not one of `FORMATS`.
     OSError
-        If the file cannot be written. An existing file stays unchanged.
+        If the file cannot be written. An existing file then remains unchanged.
     """
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
-        raise ValueError(f"{target.name}: figures end in {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
+        raise ValueError(f"{target.name}: the suffix of a figure must be {' or '.join(FORMATS)}, not {suffix!r}")
     write_whole(target, figure_bytes(draw, suffix, style, session))
 
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
-    """Return the content of the file that `save_figure` would write with the given suffix, one of `FORMATS`."""
+    """Return the content of the file that `save_figure` writes for the given suffix, one of `FORMATS`."""
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.text import Text
@@ -105,20 +105,20 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcParams.update(defaults | _SETTINGS)
-        warnings.filterwarnings("ignore", "Glyph")  # matplotlib would warn of each character several times
+        warnings.filterwarnings("ignore", "Glyph")  # Matplotlib would warn several times about each character.
         figure, missing = Figure(), ""
         draw(figure)
-        # An SVG viewer itself selects fonts for letters that DejaVu Sans lacks.
+        # For SVG, the viewer itself selects fonts for characters that DejaVu Sans lacks.
         for text in [] if suffix == ".svg" else figure.findobj(Text):
             families = font_families(text.get_text())
             text.set_fontfamily(families)
             missing += reduce(lacking, families, text.get_text())
             if len(families) > 1:
-                # Text in fonts with PostScript outlines, such as Noto Sans CJK, would be invisible in Type 42.
+                # As Type 42, fonts with PostScript outlines, such as Noto Sans CJK, would be invisible.
                 matplotlib.rcParams["pdf.fonttype"] = 3
         if suffix == ".png":
             width, height = figure.get_size_inches()
-            needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate memory for drawing, in bytes
+            needed = int(1.2 * 4 * width * height * style.dpi**2)  # approximate number of bytes needed for drawing
             check_free(needed, "this picture", "give fewer dots per inch")
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
     if missing:
@@ -128,7 +128,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     return buffer.getvalue()
 
 
-@cache  # once for all pictures with the same letters
+@cache  # The cache limits the warning to one for all pictures with the same characters.
 def _warn_of_boxes(letters: str) -> None:
     text = f"pictures show boxes instead of {letters}, which their fonts lack; an SVG uses the fonts of its viewer"
     warnings.warn(text, stacklevel=3)
@@ -137,14 +137,14 @@ def _warn_of_boxes(letters: str) -> None:
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:
     """Write the rows of W as a CSV table, one line for each data set, pixel and layer.
 
-    The columns are dataset, pixel row, pixel column, layer, bias, and w_0, w_1, … or w_ with the feature names. For
+    The columns are dataset, pixel row, pixel column, layer, bias, and w_0, w_1, … or w_ followed by a feature name. For
     features that are not pixels, "pixel row" is empty, and "pixel column" contains the name or index of the feature.
     Numbers are written without rounding. The file is UTF-8, and lines end in CR LF (RFC 4180).
 
     Raises
     ------
     OSError
-        If the file cannot be written. An existing file stays unchanged.
+        If the file cannot be written. An existing file then remains unchanged.
     """
     widest = max((rows.rows.shape[2] for rows in weights), default=0)
     head = ["dataset", "pixel row", "pixel column", "layer", "bias"]
@@ -169,21 +169,21 @@ class FigureExport:
     name : str
         Base name of the files of the figure.
     draw : callable or None
-        Draws into an empty figure. None for a table without a figure.
+        Draws the figure into an empty figure; None for a table without a figure.
     table : callable
-        Writes the numbers as CSV to a path.
+        Writes the numbers to a CSV file with the given path.
     commands : callable
         Returns the command lines that reproduce the files of a bundle.
     script : tuple of (imports, body)
-        Lines of the Python script that reproduces the files of a bundle. The body assigns ``export``. It can use
-        ``HERE``, the folder of the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and
-        the model.
+        Lines of the Python script that reproduces the files of a bundle. The body must assign this export to the name
+        ``export``. It can use ``HERE``, the folder of the script, and ``fitted(source, parameters, fingerprint)``,
+        which returns the data and the model.
     extra : mapping of str to str
-        Name → text of further files of a bundle, which the commands and the script read.
+        Names and contents of further files of a bundle, which the commands and the script read.
     frames : callable
         Returns functions that each draw one picture of an animation into an empty figure.
     texts : mapping of str to str
-        Suffix, such as ``.md`` or ``.tex`` → the table as text.
+        The table as text for each suffix, such as ``.md`` or ``.tex``.
     """
 
     name: str
@@ -204,7 +204,7 @@ def export_of(
 ) -> FigureExport:
     """Return an export whose `draw` and `table` call the given functions with `content`.
 
-    `further` sets other fields of the export.
+    The keywords `further` set the other fields of the export.
     """
     return FigureExport(
         name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further
@@ -214,14 +214,14 @@ def export_of(
 def save_export(
     path: Path, export: FigureExport, style: Style, session: str = "", progress: Progress = NO_PROGRESS
 ) -> None:
-    """Write the figure, its numbers as .csv, or one of its texts, according to the suffix of `path`.
+    """Write one form of the figure, according to the suffix of `path`: a picture, .csv, .gif or a key of `texts`.
 
-    If the suffix is .gif, the animation is drawn and written, unless it is cancelled by `progress`.
+    The progress object can cancel the drawing of an animation (.gif).
 
     Raises
     ------
     ValueError
-        If the suffix is unknown, or drawing fails, for example without data.
+        If the suffix is unknown, or if drawing fails, for example because there are no data.
     OSError
         If the file cannot be written.
     """
@@ -238,7 +238,7 @@ def save_export(
 
 
 def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
-    """Return a GIF that repeats the frames, with the session as its comment."""
+    """Return a GIF that shows the frames in a loop, with the session stored as its comment."""
     from PIL import Image
 
     frames = export.frames(style, progress.part(0.0, 0.5))
@@ -263,7 +263,7 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
 
 
 def _palette(style: Style) -> NDArray[np.int64]:
-    """Return the colours of a GIF, shape (256, 3): first the colours of the colour map, including zero, then greys."""
+    """Return the colours of a GIF, shape (256, 3): first the colours of the colour map, then greys."""
     colors = ColorScale.symmetric(style.colors, 1.0).lut()
     spread = np.linspace(0, len(colors) - 1, 255 - _GREYS).round().astype(int)
     greys = np.linspace(0, 255, _GREYS).round()[:, None].repeat(3, axis=1)
@@ -271,7 +271,7 @@ def _palette(style: Style) -> NDArray[np.int64]:
 
 
 def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
-    """Convert an image to the colours of a palette: each pixel gets the nearest of them."""
+    """Convert an image to the colours of a palette: each pixel gets the nearest colour of the palette."""
     from PIL import Image
 
     pixels = np.asarray(image).astype(np.int64)
@@ -283,7 +283,8 @@ def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
     return result
 
 
-# If the data are a folder of pictures, a copy of the bundle in this folder would be read as data.
+# The commands run in the folder of the bundle if possible. In a folder of pictures that are the data, a copy of the
+# bundle would be read as data.
 _COMMANDS_NOTE = """\
 # Run this in the folder of this file. If the paths of the data are relative, run it in the folder to which they are
 # relative instead, and first copy the files of this folder to it.
@@ -293,25 +294,25 @@ _COMMANDS_NOTE = """\
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that reproduce them.
 
-    The session is written to a separate file and not into the pictures, so that the script reproduces them exactly.
+    The session is written to a separate file instead of the pictures, so that the script can reproduce these exactly.
 
     Parameters
     ----------
     folder : Path
-        A new or empty folder, or a folder with a bundle, which is replaced. The files <name>.pdf, .svg, .png, .csv and
-        .py, commands.txt, the files of `extra`, and a record of these files are written to it.
+        A new or empty folder, or a folder with an earlier bundle, which is replaced. The files <name>.pdf, .svg, .png,
+        .csv and .py, commands.txt, the files of `extra`, and a list of these files are written to it.
 
     Returns
     -------
     list of Path
-        Written files.
+        The files of the bundle that were written.
 
     Raises
     ------
     DataError
-        If the folder contains other files, or changed files of a bundle.
+        If the folder contains files that do not belong to a bundle, or files of a bundle that have been changed.
     OSError
-        If the folder cannot be written to.
+        If files cannot be written to the folder.
     """
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
@@ -320,7 +321,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     note = _COMMANDS_NOTE if export.extra else ""
     texts = {"commands.txt": note + export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
-    # Texts contain file names, which may contain bytes that are not UTF-8.
+    # The contents include names of data files, which may contain bytes that are not UTF-8.
     contents |= {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}
     with folder_files(folder, [*figures, *contents]):
         for name in figures:
@@ -331,9 +332,9 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
-    """Return the command-line options for reading and dividing the data and for the fit."""
+    """Return the command-line options for reading and splitting the data and for fitting the layers."""
     values = parameters.document()
-    # The command line refuses a window or a threshold that is not used.
+    # The command line refuses the options for window and threshold if they have no effect.
     if parameters.sharing == "none":
         values.pop("window", None)
     if not parameters.function.uses_threshold:
@@ -343,16 +344,16 @@ def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
 
 
 def style_words(style: Style) -> list[str]:
-    """Return the command-line options of a style, except the bias."""
+    """Return the command-line options for a style, except those for biases and for weights or contributions."""
     words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
     return words + ["--transpose"] * style.transposed
 
 
 def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Sequence[str]) -> str:
-    """Return the argument that selects a feature on the command line: row and column of a pixel, otherwise its index.
+    """Return the argument that selects a feature on the command line.
 
-    If the name of another feature is this index, the command line would select that feature. The name of the wanted
-    feature is then returned instead.
+    For a pixel, it consists of row and column, for other features of the index. If this index is also the name of a
+    feature, it would select the feature with this name. The name of the wanted feature is then returned instead.
     """
     if image_shape is not None:
         return "{},{}".format(*divmod(feature, image_shape[1]))
@@ -393,16 +394,16 @@ for suffix in (".pdf", ".svg", ".png", ".csv"):
 def reproducible(
     export: FigureExport, model: FittedModel, source: DataSource, words: Sequence[object], script: tuple[str, str]
 ) -> FigureExport:
-    """Add a command line and a script to the export of a result of one model. Both fit the model again.
+    """Add the command line and the script that reproduce a figure of a model. Both fit the model again.
 
     Parameters
     ----------
     model : FittedModel
-        The model of the result.
+        The model that the figure shows.
     source : DataSource
-        Source of the data of the fit.
+        Source of the data to which the model was fitted.
     words : sequence
-        Options of the subcommand `export.name`, except those that select the data, the fit and the style.
+        Options of the subcommand `export.name`, except those for the data, the fit and the style.
     script : tuple of (imports, body)
         As in `FigureExport`. The body can also use ``dataset`` and ``model``.
     """
@@ -416,9 +417,9 @@ def reproducible(
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:
-    """Return the command line that writes a figure in all formats, given its subcommand with options as words.
+    """Return the command line that writes a figure in all formats. `words` are the subcommand and its options.
 
-    The pictures contain no session, so they are identical to those in the bundle.
+    The pictures are written without a session and are therefore identical to those in the bundle.
     """
     forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv", "--no-session"]
     return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

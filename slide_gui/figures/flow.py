@@ -1,4 +1,4 @@
-"""The paper’s schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, connected by arrows, with the errors below."""
+"""The paper’s diagram of the layers for a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, connected by arrows, with errors."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: gap between columns, gap between rows, title, caption line
-_FLATTEST, _BARS = 2.0, 0.5  # height-to-width ratios: the largest of an image, and that of bars
+_FLATTEST, _BARS = 2.0, 0.5  # height-to-width ratios: the largest of an image tile, and that of bars
 
 
 def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
@@ -30,10 +30,10 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
     figure : matplotlib.figure.Figure
         An empty figure. Its size comes from the style.
     result : FlowResult
-        The representations of an image in at least one layer.
+        The representations of one image in one or more layers.
     style : Style
-        If `levels` is "tile", each hᵏ has its own colour limits. Otherwise all hᵏ have the limits ±1, or larger limits
-        if the input exceeds ±1.
+        If `levels` is "tile", each hᵏ has its own colour limits. Otherwise, the limits of all hᵏ are ±1, or wider if
+        values of the input exceed ±1.
     """
     flow, model = result.flow, result.model
     s, columns = style.scale, len(flow.layers) + 1
@@ -58,13 +58,13 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
     limits = "± largest value" if style.levels == "tile" else f"±{painter.limit:g}"
     plot.note(
-        "below hᵏ: mean squared difference from hᵏ⁻¹ and x; "
+        "below hᵏ: mean squared difference from hᵏ⁻¹ and from x; "
         f"{limited} limits of {'T, ' * painter.is_signed}hᵏ and of tiles with negative values: {limits}"
     )
 
 
 def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
-    """Return the height-to-width ratio of a tile."""
+    """Return the height-to-width ratio of a tile for an image of this shape, or for bars if `shape` is None."""
     if shape is None:
         return _BARS
     rows, columns = shape[::-1] if transposed else shape
@@ -72,17 +72,17 @@ def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
 
 
 class _Painter:
-    """Draws tiles of one size in two rows."""
+    """Draws the two rows of tiles and the arrows between them. All tiles have the same size."""
 
     def __init__(self, plot: Plot, result: FlowResult, style: Style, wide: float, high: float) -> None:
         self._plot, self._result, self._style = plot, result, style
         self._wide, self._high = wide, high
         self.limit = max(1.0, float(np.abs(result.flow.clean).max(initial=0.0)))
-        # If a tile of T has negative values, all tiles of T have the colours of hᵏ, as in the window.
+        # If T has negative values in any layer, its tiles have the colours of hᵏ in all layers, as in the window.
         self.is_signed = any(layer.squashed.min() < 0.0 for layer in result.flow.layers)
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
-        """Draw the two tiles of the input (k = 0) or of layer k, and the arrows that start at them."""
+        """Draw the two tiles of the input (k = 0) or of layer k, and the arrows that begin at these tiles."""
         flow, s = self._result.flow, self._plot.scale
         corrupted = self._result.seed is not None
         entered = "x̃" if corrupted else "x"
@@ -97,7 +97,7 @@ class _Painter:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{mean_square(layer.target_error)} from {below}"] if k > 1 else []
             limit = self._limit_of(layer.squashed) if self.is_signed else None
-            # Without a limit, the bars of T would have the axis of x, whose values may be much larger.
+            # Otherwise, the bars of T would be drawn on the axis of x, whose values may be much larger.
             if limit is None and self._result.model.image_shape is None:
                 limit = float(np.abs(layer.squashed).max(initial=1.0))
             self._tile(x, top, f"T({below})", layer.squashed, limit)
@@ -114,7 +114,7 @@ class _Painter:
             self._plot.text(turn + 0.7 * s, between, "T", SMALL_SIZE)
 
     def _limit_of(self, values: NDArray[Any]) -> float:
-        """Return the colour limit of a tile: its own largest magnitude, or the limit that all tiles share."""
+        """Return the colour limit of a tile with these values: their largest magnitude, or the shared limit."""
         return float(np.abs(values).max(initial=0.0)) if self._style.levels == "tile" else self.limit
 
     def _tile(
@@ -122,7 +122,7 @@ class _Painter:
     ) -> None:
         """Draw a tile with lines of text below it.
 
-        If `limit` is given, the colour map is diverging. Otherwise it is grey, and high values are dark.
+        If `limit` is given, the colour map is that of the style. Otherwise it is grey, and high values are dark.
         """
         plot, style, s = self._plot, self._style, self._plot.scale
         plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
@@ -154,9 +154,9 @@ class _Painter:
 
 
 def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
-    """Write the values as a CSV table: one line each for x, x̃ and all T(hᵏ⁻¹) and hᵏ, with their errors.
+    """Write the values as a CSV table, with one line for each of x, x̃, T(hᵏ⁻¹) and hᵏ, including the errors.
 
-    The values are in the columns v_0, v_1, … or v_ with the feature names.
+    The values are in the columns v_0, v_1, … or v_ followed by a feature name.
 
     Raises
     ------
@@ -181,12 +181,12 @@ _IMAGE = "flow-image.csv"
 
 
 def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
-    """Return the export of the flow of one image.
+    """Return the export of the figure of one image's flow through the layers.
 
     Parameters
     ----------
     source : DataSource
-        Source of the data of the fit.
+        Source of the data to which the layers were fitted.
     """
     imports = "from slide_gui.experiments.inspection.flow import flow_result\n"
     imports += "from slide_gui.experiments.files.source import read_image\n"

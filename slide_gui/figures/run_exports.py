@@ -1,4 +1,4 @@
-"""Export figures of runs with everything needed to reproduce them: error curves, confusion matrix, widths."""
+"""Export figures of runs with everything needed to reproduce them: error curves, confusion matrix, kernel widths."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -34,14 +34,14 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
     Parameters
     ----------
     dataset : Dataset
-        Data set of the figure.
+        Data set on which the runs were computed.
     results : sequence of RunResult
-        Results of the points in `provenance`, in the same order.
+        Results of the runs in `provenance.points`, in the same order.
 
     Raises
     ------
     ValueError
-        If the runs are unsuitable for the figure: curves of different methods, or widths that were not learned.
+        If error curves would show runs with different methods, or if the kernel widths to show were not learned.
     """
     if provenance.figure not in RUN_FIGURES:
         return curves_bundle(provenance, dataset, list(map(PointResult.of, provenance.points, results)))
@@ -49,15 +49,14 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
 
 
 def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
-    """Return the export of error curves, or of their heat map, with the files that reproduce it."""
+    """Return the export of error curves, or of their heat map, including the files that reproduce the figure."""
     return _bundled(curves_export(dataset, answers, provenance.figure), provenance)
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
     """Add the script, command lines and text files of a bundle to the export of a figure.
 
-    The command lines begin with `first`. `texts` maps the suffixes of further text files of the bundle to their
-    contents.
+    The command lines begin with `first`. The keywords `texts` are the suffixes and contents of further text files.
     """
     name = export.name
 
@@ -69,9 +68,9 @@ def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = ""
 
 
 def curves_export(dataset: Dataset, answers: Sequence[PointResult], name: str = CURVES) -> FigureExport:
-    """Return the export of error curves, or of their heat map, without a bundle.
+    """Return the export of error curves, or of their heat map, without the additional files of a bundle.
 
-    Curves of test errors include published errors.
+    Curves of test errors also show published errors.
     """
     curves = error_curves(dataset, answers)
     if name == HEAT_MAP:
@@ -83,7 +82,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult], name: str = 
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
-    """Return the export of the validation errors of a trial as curves, with the result of the trial as a text file."""
+    """Return the export of the error curves of a trial on validation rows, with its result as a text file."""
     provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
     export = replace(curves_export(dataset, trial.done), name="try")
     seed = ["--seed", str(source.seed)] if source.seed else []
@@ -94,7 +93,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
 
 
 def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
-    """Return the export of the confusion matrix of a run with the class names of the data, without a bundle."""
+    """Return the export of the confusion matrix of a run, without a bundle; `names` are the names of the classes."""
     names = label_names(result.labels, names)
     return export_of("confusion", result, partial(draw_confusion, names=names), partial(confusion_csv, names=names))
 
@@ -108,13 +107,13 @@ class RunFigure:
     name : str
         Base name of the files of the figure.
     title : str
-        Name of the figure in sentences such as “Export the confusion matrix”.
+        Name of the figure with its article, as in “Export the confusion matrix”.
     export : callable
-        Function that returns the export of the figure, given the result of a run and the names of the classes.
+        Returns the export of the figure. The arguments are the result of a run and the names of the classes.
     width : str
         Default width of an export, a key of `WIDTHS`.
     applies : callable
-        Function that returns True if the figure can be drawn for the result of a run.
+        Returns True if the figure can be drawn for the given result of a run.
     """
 
     name: str
@@ -139,4 +138,4 @@ RUN_FIGURES = {
 
 
 FIGURE_NAMES = (CURVES, HEAT_MAP, *RUN_FIGURES)
-"""Names of the figures whose provenance can be recorded."""
+"""Names of all figures of runs."""

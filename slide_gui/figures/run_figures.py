@@ -1,4 +1,4 @@
-"""Figures of one run, with their tables: the confusion matrix, and the learning of the widths."""
+"""Figures and CSV tables of one run: the confusion matrix, and the kernel widths while they are learned."""
 
 import os
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
-_SHARP = 400  # minimum width of the cells' picture in pixels, because many viewers blur the edges of enlarged pixels
+_SHARP = 400  # minimum width of the matrix in pixels, because many viewers blur the edges of enlarged pixels
 
 
 def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
-    The stronger the colour of a cell, the larger is the fraction of its class's rows in it. The strongest red marks the
-    largest fraction of misclassified rows in any cell.
+    The larger the fraction of a class's rows in a cell, the stronger is the colour of the cell. The cell with the
+    largest fraction of misclassified rows has the strongest red.
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     if len({fitted(name, size, room, size) for name in columns}) < k:
         names = [f"{number} {name}" for number, name in enumerate(names, start=1)]
     around = (22.0 if result.widths else 19.5) * s
-    for _ in range(2):  # names of many classes are measured again at the smaller size that the first pass finds
+    for _ in range(2):  # If many classes need a smaller type size, the second pass measures their names at this size.
         rows = told_apart(names) if _too_wide(names, size, 0.25 * width) else names
         left = min(max(width_mm(name, size) for name in rows), 0.25 * width) + 8.0 * s
         across = width - left - 3.0 * s
         room, below = 0.9 * across / k, 0.0
         columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, size, room) else names
-        # Names of columns that would be cut to the same letters are written upwards.
+        # If two column names would be the same after shortening, the names are written vertically.
         if upwards := len({fitted(name, size, room, size) for name in columns}) < k:
             room = min(max(width_mm(name, size) for name in columns), 0.2 * (style.height_mm or width))
             below = room - 2.0 * s
         high = min(across, (style.height_mm or 2.0 * width) - around - below)
         size = min(size, 2.3 * high / k)
-    across = min(across, 2.0 * high)  # the cells of a slide, whose height is fixed, are wider than high
+    across = min(across, 2.0 * high)  # On a slide, whose height is fixed, cells may be wider than high.
     plot = Plot(figure, style, high + around + below)
     title = f"{dataset_title(result.dataset, result.generated)}: error {result.rate}"
     wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
@@ -107,16 +107,18 @@ def _draw_cells(axes: "Axes", result: RunResult, s: float, width: float, height:
 
 
 def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
-    """Draw the sum of criterion and prior against the iteration and, below it, each layer's share of the exponent.
+    """Draw how the kernel widths of a run were learned.
 
-    Learning minimises this sum. It starts from several points, each of which has its own line.
+    The upper plot shows the sum of criterion and prior, which learning minimises, against the iteration. The lower plot
+    shows the share of each layer in the exponent of the kernel. Learning starts from several initial widths; each start
+    has its own line.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         An empty figure. Its size comes from the style.
     result : RunResult
-        Result of a run that learned its widths.
+        Result of a run whose kernel widths were learned.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     axes.set_xticklabels([])
     axes.set_ylabel("criterion J + prior", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
-    first = METHODS[spec.method].omits_input  # without h⁰, the colours of the other layers stay the same
+    first = METHODS[spec.method].omits_input  # If h⁰ is omitted, its colour is skipped.
     colors = [line_color(first + number) for number in range(len(names))]
     for number, color in enumerate(colors):
         _draw_steps(axes, history, [step.shares[number] for step in history], color, s)
@@ -153,7 +155,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
 
 
 def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
-    """Write the history of learning the widths as a CSV table with one line per iteration.
+    """Write the learning of the kernel widths as a CSV table with one line per iteration.
 
     Raises
     ------

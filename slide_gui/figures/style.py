@@ -7,28 +7,28 @@ from slide_gui.core.choices import Choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
-"""Name → width of the figure in mm. The aspect ratio of a slide is 16:9."""
+"""The names of the widths of figures, with the widths in mm. The aspect ratio of a slide is 16:9."""
 
 ANIMATION_DPI = 150
-"""Dots per inch that suit a projector: 1081 pixels for two columns, 1500 for a slide."""
+"""Dots per inch of animations for a projector: two journal columns are 1081 pixels wide, and a slide 1500."""
 
 LEVELS = table_of(
-    Choice("layer", "per layer, symmetric", "the tiles of a layer share their limits"),
+    Choice("layer", "per layer, symmetric", "all tiles of a layer share their limits"),
     Choice("tile", "per tile, symmetric", "each tile has its own limits"),
     Choice("global", "all tiles, symmetric", "all tiles share their limits"),
 )
-"""Options for sharing colour limits between tiles."""
+"""Choices of the tiles that share colour limits."""
 
 SHOWN = table_of(
-    Choice("auto", "automatic", "contributions if a few weights would hide the others, otherwise weights"),
-    Choice("weights", "weights", "the weights as they are"),
+    Choice("auto", "automatic", "contributions if a few weights are much larger than all others, otherwise weights"),
+    Choice("weights", "weights", "the weights W themselves"),
     Choice(
         "contribution",
         "contributions",
-        "each weight times the root mean square, over the training rows, of the pixel that it multiplies",
+        "each weight times the root mean square of its input pixel over the training rows",
     ),
 )
-"""Options for the values shown in the tiles of rows of W."""
+"""Choices of the values that the tiles of rows of W show."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Style:
     Attributes
     ----------
     width : {"single", "one-and-a-half", "double", "slide"}
-        Name of the width of a journal column or of a slide, a key of `WIDTHS`.
+        Name of the width of the figure, a key of `WIDTHS`.
     colors : str
         Name of a colour map, a key of `slide_gui.figures.color_scale.MAPS`. The paper uses ``"jet"``.
     levels : {"tile", "layer", "global"}
         Tiles that share symmetric colour limits: none ("tile"), those of one layer, or all tiles of the figure.
     show : {"auto", "weights", "contribution"}
-        Values in a weight figure, a key of `SHOWN`.
+        Values shown in a weight figure, a key of `SHOWN`.
     bias : bool
-        Write the bias of each tile below the tile.
+        True to write the bias of each row of W below its tile.
     transposed : bool
-        Show images with rows and columns exchanged.
+        True to show images with rows and columns exchanged.
     dpi : int
         Dots per inch of a PNG.
 
@@ -86,5 +86,5 @@ class Style:
 
     @property
     def scale(self) -> float:
-        """Factor for the size of type and gaps: 1 for journal columns, larger for slides, which are read from afar."""
+        """Factor for type sizes and gaps: 1 for journal columns, and more for slides, which are read from afar."""
         return 1.5 if self.width == "slide" else 1.0

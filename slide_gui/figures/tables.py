@@ -1,7 +1,7 @@
 """Write tables of numbers as CSV, including the table of runs.
 
-Numbers are written without rounding. Files are UTF-8, and lines end in CR LF (RFC 4180). An apostrophe is put before a
-text that begins with ``=``, ``+``, ``-`` or ``@``, because spreadsheets would interpret it as a formula.
+Numbers are written without rounding. Files are UTF-8, and lines end in CR LF (RFC 4180). An apostrophe is added before
+strings that begin with ``=``, ``+``, ``-`` or ``@``, because spreadsheets would interpret them as formulas.
 """
 
 import csv
@@ -18,30 +18,30 @@ from slide_gui.text import csv_text
 RATE_HEAD = (
     "error", "low end of 95 % interval", "high end", "rows evaluated", "runs", "spread between runs", "interval covers",
 )  # fmt: skip
-"""Names of the columns of a table that describe an error rate."""
+"""Names of the columns that describe an error rate in a table."""
 
 
 def rate_cells(rate: ErrorRate | None) -> list[object]:
-    """Return the values of the columns `RATE_HEAD` for an error rate. If `rate` is None, all values are None."""
+    """Return the values of the columns `RATE_HEAD` for an error rate, or None for each column if `rate` is None."""
     if rate is None:
         return [None] * len(RATE_HEAD)
     return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread, rate.covers]
 
 
 def save_table(path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table atomically.
+    """Write a table as CSV atomically.
 
     Parameters
     ----------
     head : sequence of str
         Column names.
     rows : iterable of sequences
-        Strings, integers or floats. None leaves a cell empty. Strings are converted by `slide_gui.text.csv_text`.
+        Strings, integers or floats; None for an empty cell. Strings are converted by `slide_gui.text.csv_text`.
 
     Raises
     ------
     OSError
-        If the file cannot be written. An existing file stays unchanged.
+        If the file cannot be written. An existing file then remains unchanged.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -52,15 +52,15 @@ def save_table(path: str | os.PathLike[str], head: Sequence[str], rows: Iterable
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
-    """Write the table of runs as CSV, without the errors of single rows.
+    """Write the table of runs as CSV, without the errors of individual rows.
 
-    Errors and the ends of their confidence intervals are fractions of 1. The column `created` contains the seconds
-    since 1970. Tags are separated by commas.
+    Errors and the limits of their confidence intervals are fractions, from 0 to 1. The column `created` contains the
+    time as the number of seconds since 1970. Tags are separated by commas.
 
     Raises
     ------
     OSError
-        If the file cannot be written. An existing file stays unchanged.
+        If the file cannot be written. An existing file then remains unchanged.
     """
     rows = [[*map(_cell, line.document().values()), line.rate.low, line.rate.high] for line in lines]
     save_table(path, [*READABLE, "low", "high"], rows)

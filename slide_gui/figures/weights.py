@@ -1,4 +1,4 @@
-"""The paper’s weight figure, also as an animation: rows of Wᵏ for example pixels in all layers of some data sets."""
+"""The paper’s weight figure and its animation: rows of Wᵏ for a few pixels and all layers of one or more data sets."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,27 +48,27 @@ if TYPE_CHECKING:
 # Lengths in mm.
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
-_BAR_SPACE = 15.0  # width of the colour bar with its gap, tick labels and title
+_BAR_SPACE = 15.0  # width of the colour bar including its gap, tick labels and title
 _BAR_LONGEST = 70.0
-_POINT = 1.8  # length of a pointed end of the colour bar
-_LABEL_SPACE = 6.0  # width of a tick label of the colour bar
+_POINT = 1.8  # length of each pointed end of the colour bar
+_LABEL_SPACE = 6.0  # space for the tick labels of the colour bar
 _BLOCK_GAP = 4.0
 _BLOCK_ROW_GAP = 3.5
 _PIXEL_LABEL = 3.4
 _GAP = 0.9
-_CAPTION = 2.3  # height of a line below a tile
-_LINE = 2.35  # distance between two lines below a tile
-_TITLE = 6.6  # height of the data set's name and noise
+_CAPTION = 2.3  # height of a line of text below a tile
+_LINE = 2.35  # distance between two lines of text below a tile
+_TITLE = 6.6  # height of the two lines with the name and noise level of a data set
 _LAYER_TITLE = 3.0
-_LIMIT = 2.4  # height of the line with a layer's limits
+_LIMIT = 2.4  # height of the line with the colour limits of a layer
 _LARGEST_TILE = 26.0
-_SMALLEST_ABREAST = 6.0  # smallest tile for which data sets are placed side by side
+_SMALLEST_ABREAST = 6.0  # Data sets are placed side by side only if their tiles have at least this size.
 _TALLEST = 235.0
 _BARS_ASPECT = 0.6
 
 
 class _Layout:
-    """Positions, in mm, of all elements of a figure with `columns` data sets side by side and tiles of equal size."""
+    """Positions in mm of all elements of a figure with `columns` data sets side by side. All tiles have one size."""
 
     def __init__(self, weights: Sequence[WeightRows], style: Style, columns: int) -> None:
         s, depth = style.scale, max(rows.depth for rows in weights)
@@ -100,7 +100,7 @@ class _Layout:
 
 
 def _lay_out(weights: Sequence[WeightRows], style: Style) -> _Layout:
-    """Return the layout of the figure. Two data sets are side by side if the figure is wide enough.
+    """Return the layout of the figure. Two data sets are placed side by side if the figure is wide enough.
 
     Raises
     ------
@@ -108,33 +108,33 @@ def _lay_out(weights: Sequence[WeightRows], style: Style) -> _Layout:
         If the tiles would be too small to see.
     """
     if style.height_mm is not None:
-        # A slide has a fixed height, so the arrangement with the largest tiles is used.
+        # Because the height of a slide is fixed, choose the arrangement with the largest tiles.
         layout = max((_Layout(weights, style, n + 1) for n in range(len(weights))), key=lambda each: each.tile)
     else:
         layout = _Layout(weights, style, min(2, len(weights)))
         if layout.columns == 2 and layout.tile_by_width < _SMALLEST_ABREAST:
             layout = _Layout(weights, style, 1)
     if layout.tile < 1.5:
-        raise ValueError("too many pixels or layers for one figure; choose fewer or a wider figure")
+        raise ValueError("too many pixels or layers for one figure; choose fewer, or choose a wider figure")
     return layout
 
 
 def _aspect(rows: WeightRows, style: Style) -> tuple[float, float]:
-    """Return the width and height of a tile relative to the larger of the two."""
+    """Return the width and height of a tile, divided by the larger of the two."""
     if rows.image_shape is None:
         return 1.0, _BARS_ASPECT
     height, width = rows.image_shape[::-1] if style.transposed else rows.image_shape
     longest = max(height, width)
-    # If an image is a narrow strip of pixels, its tile is made wide enough to be visible.
+    # The lower bound makes the tile of an image visible even if the image is a narrow strip of pixels.
     return max(width / longest, 0.08), max(height / longest, 0.08)
 
 
 def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows], bool]:
-    """Return the rows to draw in a figure, and True if they contain contributions instead of weights.
+    """Return the values to draw in a figure, and True if they are contributions instead of weights.
 
-    A contribution is a weight times the root mean square of the pixel that it multiplies. All data sets of a figure
-    show the same kind of values. With "auto", these are contributions if a few weights of any data set would make all
-    others invisible.
+    A contribution is a weight times the root mean square of its input pixel. A figure shows either weights or
+    contributions for all its data sets. With "auto", it shows contributions if, in any data set, a few weights are so
+    large that all others would be invisible.
 
     Parameters
     ----------
@@ -146,10 +146,10 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the colour limit of each tile: weights of at least this absolute value have the strongest colour.
+    """Return the colour limit of each tile. Weights of at least this absolute value have the strongest colour.
 
-    If each tile has its own limit, it is the largest absolute weight near the reconstructed pixel (`nearby_peak`).
-    Otherwise it is the largest of these values over all tiles that share the limit.
+    If each tile has its own limit, it is the largest absolute weight near the reconstructed pixel (`nearby_peak`). If
+    tiles share a limit, it is the maximum of these values over the tiles.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
     Returns
     -------
     list of ndarray of shape (k, depth)
-        Limits of each data set. Biases are ignored.
+        The limits for each data set, with a row per pixel and a column per layer. Biases are ignored.
     """
     peaks = []
     for rows in weights:
@@ -178,16 +178,16 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
 def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) -> None:
     """Draw the weight figure (the paper's Figure "Reconstruction weights at different layers").
 
-    The style determines the size of the figure. Two data sets are side by side if the figure is wide enough. Each data
-    set has one row of tiles per pixel and one column of tiles per layer. A thin ring marks the reconstructed pixel, and
-    the middle of the colour map is zero. Features that are not pixels are drawn as bars.
+    The style determines the size of the figure. Two data sets are placed side by side if the figure is wide enough.
+    Each data set has one row of tiles per pixel and one column of tiles per layer. A thin ring marks the reconstructed
+    pixel, and the middle of the colour map represents zero. Weights of features that are not pixels are drawn as bars.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         An empty figure.
     weights : sequence of WeightRows
-        Rows of each data set, with at least one pixel and one layer.
+        Rows of W for each data set, for one or more pixels and layers.
     style : Style
         Determines the width, the colours, their limits, and whether weights or contributions are drawn.
 
@@ -202,7 +202,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
     layout = _lay_out(weights, style)
     plot, s = Plot(figure, style, layout.height), style.scale
     space = layout.block_width - s * _PIXEL_LABEL
-    # The names of all data sets have the same type size, which is small enough for the longest name if possible.
+    # The names of all data sets have the same type size, at which even the longest name fits if possible.
     titles = [dataset_title(rows.dataset, rows.generated) for rows in weights]
     size = min(fitted(title, TITLE_SIZE * s, space, 5.0 * s, "bold")[1] for title in titles) / s
     limits = tile_limits(weights, style.levels)
@@ -223,7 +223,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
 def _draw_block(
     plot: Plot, layout: _Layout, rows: WeightRows, limits: NDArray[np.float64], place: tuple[float, float], style: Style
 ) -> None:
-    """Draw the tiles of a data set, the first at `place`. Name layers above the tiles, and pixels to their left."""
+    """Draw the tiles of a data set, with the top left corner at `place`, and the labels of its layers and pixels."""
     (x, y), s, tile = place, plot.scale, layout.tile
     lefts = [x + j * (tile + s * _GAP) for j in range(rows.depth)]
     for j, left in enumerate(lefts):
@@ -243,7 +243,7 @@ def _draw_block(
 
 
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
-    """Return the label of a pixel or feature; for a feature without a name, “feature 3”, or “3” if space is short."""
+    """Return the label of a pixel or feature, such as “feature 3” if it has no name, or “3” if space is short."""
     names = [pixel_name(i, rows.image_shape, rows.feature_names, transposed=style.transposed) for i in rows.pixels]
     name = names[index] if width_mm(names[index], SMALLEST * scale) <= space else told_apart(names)[index]
     is_number = rows.image_shape is None and not rows.feature_names
@@ -253,7 +253,7 @@ def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale
 
 
 def _draw_tile(plot: Plot, rows: WeightRows, box: Box, at: tuple[int, int], limit: float, style: Style) -> None:
-    """Draw the tile of one row of W. `at` contains the indices, from 0, of its pixel and its layer."""
+    """Draw the tile of one row of W. `at` contains the indices of the pixel and of the layer, counted from 0."""
     (i, j), (x, y, w, h), s = at, box, plot.scale
     axes = plot.tile(box, f"{rows.dataset}, pixel {rows.pixels[i]}, layer {j + 1}")
     scale = ColorScale.symmetric(style.colors, limit)
@@ -275,7 +275,7 @@ def _draw_ring(axes: "Axes", pixel: tuple[int, int], longest: int, scale: ColorS
     from matplotlib.patches import Circle
 
     center = pixel if style.transposed else pixel[::-1]
-    # The ring is dark on a pale colour map, and white on a dark map. Its halo has the colour of the value zero.
+    # The ring is dark if the colour of zero is pale, and white if it is dark. Its halo has the colour of zero.
     zero = scale.lut()[NEUTRAL] / 255.0
     for color, line in ((tuple(zero), 0.8), (INK if zero.mean() > 0.4 else "white", 0.4)):
         # The ring is not clipped, so that it is complete even at the border of the image.
@@ -295,7 +295,7 @@ def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scal
 
 
 def _bar_colors(scale: ColorScale) -> NDArray[np.float64]:
-    """Return the colours of negative and positive bars, away from the middle of the map, where colours are too pale."""
+    """Return the colours of negative and positive bars, which are not too close to the pale middle of the map."""
     return np.asarray(scale.lut()[[40, 215]] / 255.0)
 
 
@@ -307,9 +307,10 @@ def _draw_color_bar(
     contributions: bool,
     style: Style,
 ) -> None:
-    """Draw the colour bar. Its values are relative to the limit of a tile, unless all tiles share the limits.
+    """Draw the colour bar. Its values are relative to the limit of each tile, unless all tiles share their limits.
 
-    The ends of the colour bar are pointed if some values exceed the limits. It has two colours if all tiles show bars.
+    The ends of the colour bar are pointed if some values exceed the limits. It has only two colours if all tiles show
+    bars.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
@@ -324,8 +325,8 @@ def _draw_color_bar(
     bar = plot.figure.colorbar(colors, cax=axes, extend="both" if beyond else "neither", extendfrac=point)
     bar.outline.set(linewidth=0.35 * s, edgecolor=PALE)
     assert bar.solids is not None
-    bar.solids.set_edgecolor("face")  # avoids light lines between the colours in vector files
-    ticks = scale.ticks(5 if h > 9.0 * s else 3)  # the labels of more ticks would overlap
+    bar.solids.set_edgecolor("face")  # This avoids light lines between the colours in vector files.
+    ticks = scale.ticks(5 if h > 9.0 * s else 3)  # The labels of more ticks would overlap.
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)
     widest = max(width_mm(name, SMALL_SIZE * s) for name in names)
@@ -342,7 +343,7 @@ def _draw_color_bar(
 
 
 def _plain(value: float) -> str:
-    """Return a probability as text with two decimals, or up to eight if needed."""
+    """Return a probability as text with at least two and at most eight decimals."""
     text = f"{value:.8f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
@@ -360,7 +361,7 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
     Parameters
     ----------
     sources : sequence of DataSource
-        Source of the data of each of `weights`.
+        Sources of the data sets in `weights`, in the same order.
     """
     fits = "".join(
         f"    weight_rows(fitted({source!r}, {rows.parameters!r}, {rows.fingerprint!r})[1], {rows.pixels!r}),\n"
@@ -376,8 +377,8 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
 def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
     """Return the command line that fits the same stacks and writes the same figure.
 
-    All data sets must have been read, divided and fitted with the same options, because the command line contains only
-    those of the first data set.
+    The command line contains only the options for the first data set. All data sets must therefore have been read,
+    split and fitted with the same options.
     """
     fit = fit_words(sources[0], weights[0].parameters)
     words: list[object] = ["weights", *(source.argument for source in sources), *fit]
@@ -388,20 +389,20 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
 
 
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
-"""The noise levels for which `noise_animation` draws one picture each."""
+"""The noise levels of `noise_animation`, which has one picture for each."""
 
 
 def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:
-    """Return the export of an animation that shows the weight figure at each noise level of `NOISES`.
+    """Return the export of an animation of the weight figure over the noise levels in `NOISES`.
 
-    If the style's `show` is "auto" and one picture has to show contributions, all pictures show contributions. The
-    stacks are fitted when the pictures are drawn.
+    If the style's `show` is "auto" and any picture needs contributions, all pictures show contributions. The layers are
+    fitted when the animation is drawn.
 
     Parameters
     ----------
     now : sequence of WeightRows
-        Rows of each data set for a picture without animation. The animation has the same pixels and, except for the
-        noise level, the same parameters.
+        Rows of W for each data set at the current noise level, for figures without animation. The animation shows the
+        same pixels and has the same parameters, except for the noise level.
     """
 
     def frames(style: Style, progress: Progress) -> list[partial[None]]:

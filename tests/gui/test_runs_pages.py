@@ -367,7 +367,7 @@ def test_that_cancel_and_other_data_stop_training_and_sweep(window):
         assert (classifier.train_button.text(), curves.sweep_button.text()) == ("Train", "Sweep…")
         wait(lambda: not window.queue.busy)
     assert runs.sweep.latest is None
-    assert window.notice.accessibleName().startswith("The sweep was stopped: You opened other data or another split")
+    assert window.notice.accessibleName().startswith("The sweep was stopped: You opened other data or changed")
     assert not [point for point in curves.points() if point.key]
 
 
