@@ -1,4 +1,4 @@
-"""Elements shared by all figures: size, axes, tiles, labels at the ends of lines, and text that fits into a width."""
+"""Elements shared by all figures: size, axes, tiles, labels at the ends of lines, and text fitted to a width."""
 
 from __future__ import annotations
 

@@ -56,14 +56,14 @@ INTERVALS = (
 MARKS = (
     "significantly more, or fewer, errors than SLIDE-SVM (p < 0.05 after Holm’s correction over all comparisons of "
     "the table). For several splits, the test is a t-test of the mean difference over test rows and splits, which "
-    "assumes that their effects are independent and about normal. For one split, or if the same rows differ in all "
-    "splits, it is McNemar’s exact test, which assumes independent rows."
+    "assumes that their effects are independent and approximately normal. For one split, or if the same rows differ in "
+    "all splits, it is McNemar’s exact test, which assumes independent rows."
 )
 """Explanation of the two marks in a table of errors: the first means more errors, the second fewer errors."""
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
-    """Return the notes below a table of errors. `marks` describes the marks of significant differences: "Colours"."""
+    """Return the notes below a table of errors. `marks` names the marks of significant differences."""
     return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which is not in the paper.", SELECTION, SEEN
 
 
@@ -182,7 +182,7 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
     """Return the table of running times of feature generation, with the speed-up of SLIDE over SdA."""
     head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
     lines = [
-        ("SdA, selected on validation", [duration(row.sda) for row in rows]),
+        ("SdA, selected by validation", [duration(row.sda) for row in rows]),
         ("SLIDE", [duration(row.slide) for row in rows]),
         ("× speed-up", [_times(row.speedup) for row in rows]),
         ("paper: SdA (GPU)", [duration(row.paper_sda) for row in rows]),
@@ -435,7 +435,7 @@ def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
         raise ValueError("there is nothing to draw: no running time has been measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
-    reduced = ", with more or fewer rows" if any(row.data.reduced for row in rows) else ""
+    reduced = ", for other numbers of rows" if any(row.data.reduced for row in rows) else ""
     plot.title("Running time of feature generation", f"● measured here, ○ from the paper{reduced}")
     left, right, top, bottom = 44.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")

@@ -300,7 +300,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     ----------
     folder : Path
         A new or empty folder, or a folder with an earlier bundle, which is replaced. The files <name>.pdf, .svg, .png,
-        .csv and .py, commands.txt, the files of `extra`, and a list of these files are written to it.
+        .csv and .py, commands.txt, the files of `extra`, and a record of their hashes are written to it.
 
     Returns
     -------

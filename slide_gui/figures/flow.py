@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: gap between columns, gap between rows, title, caption line
-_FLATTEST, _BARS = 2.0, 0.5  # height-to-width ratios: the largest of an image tile, and that of bars
+_FLATTEST, _BARS = 2.0, 0.5  # height-to-width ratios of tiles: maximum for images, and value for bars
 
 
 def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:

@@ -129,7 +129,7 @@ RUN_FIGURES = {
         RunFigure("confusion", "the confusion matrix", confusion_export, width="single"),
         RunFigure(
             "widths",
-            "the widths during learning",
+            "the kernel widths during learning",
             lambda result, _names: export_of("widths", result, draw_widths, widths_csv),
             applies=lambda result: bool(result.classifier and result.classifier.history),
         ),

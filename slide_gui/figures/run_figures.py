@@ -131,7 +131,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     s, spec = plot.scale, result.spec
     shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
     second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, noise 1 − p = {spec.stack.noise:g}, "
-    second += f"depth {spec.stack.depth}; shares of the classifier {shares}"
+    second += f"depth {spec.stack.depth}; final shares of the layers {shares}"
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = spec.group_names
     left, top = 13.0 * s, 10.5 * s
@@ -155,7 +155,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
 
 
 def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
-    """Write the learning of the kernel widths as a CSV table with one line per iteration.
+    """Write the steps of learning the kernel widths as a CSV table with one line per iteration.
 
     Raises
     ------

@@ -145,7 +145,7 @@ def theme_of(widget: QWidget) -> Theme:
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application. With ``"system"``, the application also follows later changes by the system.
+    """Apply a theme to the application. With ``"system"``, it also follows later changes of the system's theme.
 
     Parameters
     ----------

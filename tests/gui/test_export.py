@@ -97,7 +97,7 @@ def test_that_the_dialog_shows_a_preview_and_forgets_the_choices_of_the_last_exp
     wait(lambda: not other.preview.pixmap().isNull())
     first = other.preview.pixmap().toImage()
     choose(other.figure_box, "1")
-    assert other.windowTitle() == "Export the widths during learning"
+    assert other.windowTitle() == "Export the kernel widths during learning"
     wait(lambda: not other.preview.pixmap().isNull() and other.preview.pixmap().toImage() != first)
     other.reject()
 

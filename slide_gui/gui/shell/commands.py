@@ -42,7 +42,7 @@ class Command:
     shortcut : str
         Keyboard shortcut in Qt's portable notation, such as "Ctrl+Shift+O".
     run : callable
-        Runs the command.
+        Runs the command; called with the window.
     tip : str
         Tooltip: one sentence that adds information to `text`.
     why_not : callable
@@ -395,7 +395,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "Train on the open data set with the current parameters, and show the Classifier page", _not_trainable,
         ),
         Command(
-            "sweep", "Sweep noise and depth", "Ctrl+Shift+Return", _sweep,
+            "sweep", "Sweep noise level and depth", "Ctrl+Shift+Return", _sweep,
             "Compute the error at every noise level and depth, and show the Error curves page", _not_trainable,
         ),
         Command(
@@ -407,7 +407,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "Cancel all jobs and keep their results so far; if no job is running, hide the message", _not_cancellable,
         ),
         Command(
-            "cluster", "Where runs are computed…", "Ctrl+Alt+R", _cluster,
+            "cluster", "Choose where runs are computed…", "Ctrl+Alt+R", _cluster,
             "Compute runs in this window, in local worker processes or through a Dask scheduler", starts_group=True,
         ),
         Command(

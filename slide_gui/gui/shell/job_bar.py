@@ -12,7 +12,7 @@ from slide_gui.text import time_left
 class JobBar(QWidget):
     """A widget with the name of the running job, a thin progress bar, the remaining time and a Cancel button.
 
-    While no job is running, only the empty widget is shown; its height does not change.
+    While no job is running, its contents are hidden, but its height remains the same.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -310,7 +310,7 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # An exported bundle contains a session that opens the data.
+        paths = sessions if len(sessions) == 1 else paths  # Of an exported bundle, open only the session.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
@@ -341,7 +341,7 @@ class MainWindow(QMainWindow):
         # In a window title, [*] is a placeholder that Qt does not show. To show [*], the title must contain [*][*].
         title = dataset.title.replace("[*]", "[*][*]")
         self.setWindowTitle(f"{title} – slide-gui")
-        # If the example data have been opened instead of other data, the message with the reason stays visible.
+        # If the example data have replaced data that could not be opened, the message that explains this stays visible.
         if self.workspace.source is not self._example:
             self.notice.hide()
 
@@ -512,8 +512,8 @@ class MainWindow(QMainWindow):
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        # The undo history is cleared before it is destroyed. Otherwise, its destructor emits signals, and the connected
-        # slots use the destroyed history.
+        # The undo history is cleared before it is destroyed. Otherwise, its destructor would emit signals, and the
+        # connected slots would use the destroyed history.
         self.workspace.history.clear()
         self.faults.close()
         super().closeEvent(event)

@@ -164,7 +164,7 @@ class PageStack(QStackedWidget):
         return self._pages[name]
 
     def show_view(self, name: str, number: int) -> None:
-        """Show the page `name` and, of its views, the one with the index `number`."""
+        """Show the view with the index `number` on the page `name`."""
         self.turn_to(name).tabs.button(number).click()
 
     def shown(self) -> Page:

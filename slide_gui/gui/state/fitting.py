@@ -13,7 +13,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
 _SETTLE_SECONDS = 0.04  # Time after the last movement of a slider at which the fit starts.
-_SLOW_SECONDS = 0.05  # If a fit takes longer, an interpolation of the layers is prepared.
+_SLOW_SECONDS = 0.05  # If a fit takes longer than this, an interpolation of the layers is prepared.
 _REST_MILLISECONDS = 500  # Time after the last fit at which the interpolation is prepared.
 
 
@@ -92,7 +92,7 @@ class Fitting(QObject):
         return layer <= self.n_fresh
 
     def fit(self, *, settle: bool = False) -> None:
-        """Fit layers with the current parameters if necessary. With `settle`, first wait until the slider rests."""
+        """Fit layers with the current parameters if necessary. If `settle` is True, wait until the slider rests."""
         explorer, parameters, features = self.explorer, self.parameters, self.watched
         if explorer is None:
             return

@@ -352,7 +352,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt jobs that the user requested, such as a training, if automatic jobs are in the queue."""
+        """Interrupt jobs that the user requested, such as training, if automatic jobs are in the queue."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:

@@ -186,7 +186,7 @@ class RunLibrary(QObject):
                 for run, key in zip(shipped, keys, strict=True)
             )
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
-                why_not = "Weights are shown only if both runs belong to the open data."
+                why_not = "Weights are shown only if both runs used the open data."
                 return RunComparison(first, second, None, why_not, None, ())
             if not max(first.spec.stack.depth, second.spec.stack.depth):
                 return RunComparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)

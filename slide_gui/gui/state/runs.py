@@ -425,7 +425,7 @@ class RunController(QObject):
             self._shown_next = result
             self._workspace.open(replace(DataSource.parse(source), held_out=result.spec.held_out))
 
-        text = f"The run used {rows}{title}, not the open data set, so its rows and weights cannot be shown."
+        text = f"The run used {rows}{title}, not the open data set, so the run’s rows and weights cannot be shown."
         remedy = f"Open {result.dataset}" if can_open else ""
         self._workspace.problem.emit(UserMessage("The run used other data", text, remedy, open_data, "information"))
 

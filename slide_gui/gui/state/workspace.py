@@ -155,7 +155,7 @@ class Workspace(QObject):
 
     @Slot()
     def rest(self) -> None:
-        """Emit `rested` after 100 ms, unless this method is called again before."""
+        """Emit `rested` after 100 ms, unless this method is called again within this time."""
         self._rest.start()
 
     @property
@@ -247,7 +247,7 @@ class Workspace(QObject):
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the open files with the settings `reading`, or confirm them if they are in use; store them."""
+        """Read the open files with the settings `reading`, or confirm these settings if they are in use; store them."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return
