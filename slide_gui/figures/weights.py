@@ -210,7 +210,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
         line, column = divmod(number, layout.columns)
         x = layout.left + column * (layout.block_width + s * _BLOCK_GAP) + s * _PIXEL_LABEL
         y = layout.tops[line]
-        mark = " (generated)" if rows.generated else ""  # never shortened
+        mark = " (generated)" if rows.generated else ""  # This part of the title is never shortened.
         name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), size * s, "bold")
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
         noise = rows.parameters.noise
