@@ -34,7 +34,7 @@ def test_that_each_depth_has_its_line_its_band_and_its_label():
     assert {"raw input", "1 layer", "2 layers", "3 layers", "4 layers"} <= set(texts(figure))
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [float(line.get_ydata()[0]) for line in hollow] == pytest.approx([100 * mark.error for mark in MARKS])
-    assert any("unpublished" in text for text in texts(figure))
+    assert any("was not published" in text for text in texts(figure))
 
 
 def test_that_points_selected_on_validation_rows_are_ringed_and_framed_in_the_heat_map():

@@ -182,7 +182,7 @@ def test_that_the_palette_lists_views_of_pages_that_were_never_shown_without_cre
     lines = {item.text(0): item for item in lines_of(palette)}
     for title, view in (("Error curves", "Heat map"), ("Benchmark", "Running time"), ("Runs", "Comparison")):
         assert f"{title}: {view}" in lines
-    assert "noise and depth" in lines["Error curves: Heat map"].toolTip(0)
+    assert "noise level and depth" in lines["Error curves: Heat map"].toolTip(0)
     assert window.pages.count() == 1
     QTest.keyClicks(palette.findChild(QLineEdit), "runs: comp")
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)

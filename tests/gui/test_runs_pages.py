@@ -345,7 +345,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # both runs have the same stack
     open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)
-    wait(lambda: "belong to the open data" in runs.comparison.why_not.text())
+    wait(lambda: "used the open data" in runs.comparison.why_not.text())
     for stop in (window.actions_by_name["cancel"].trigger, lambda: window.queue.stop(max(window.queue._jobs))):
         runs.run_table.compare_requested.emit(keys)
         assert (runs.comparison.answer.text(), runs.comparison.why_not.isVisible()) == ("Comparing…", False)
