@@ -57,7 +57,7 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     row, _ = fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, SMALL_SIZE * s)
     sample = f" of {count(copies.n_all)}, also for W" if copies.n_rows < copies.n_all else ""
     plot.title(
-        f"{dataset_title(model.dataset, model.generated)}: weights fitted to m corrupted copies, and their limit",
+        f"{dataset_title(model.dataset, model.generated)}: weights fitted to m corrupted copies",
         f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {count(copies.n_rows)} rows{sample}; "
         f"geometric mean over {counted(copies.seeds, 'seed')}",
     )
