@@ -124,7 +124,7 @@ def _session(
     source: DataSource, model: FittedModel, style: Style, view: str, test_row: int | None = None, **selection: Any
 ) -> str:
     """Return the session to store in a picture of `view`, a view of the Weights page."""
-    # The window, which restores the session, does not offer the grey colour map.
+    # Do not store the grey colour map in the session, because the window does not offer it.
     colors = "auto" if style.colors == "grey" else style.colors
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     test_image = () if test_row is None else (("weights", "test", str(test_row)),)

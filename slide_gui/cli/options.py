@@ -130,7 +130,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
     text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
-    text += "validation and test rows, nor between the folds that select C and widths"
+    text += "validation and test rows, nor between the folds used to select C and the widths"
     option("--group", metavar="NAME", help=text)
     about = "Without a test set, a quarter of each class is held out by default. These options hold out other rows."
     option = parser.add_argument_group("test set", about).add_argument
@@ -508,7 +508,7 @@ def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
 
 
 def opened_cluster(choice: ClusterChoice) -> AbstractContextManager[Cluster | None]:
-    """Return a context with a connection to the workers, or with None if this process computes the runs."""
+    """Return a context manager that yields a connection to the workers, or None if this process computes the runs."""
     return nullcontext() if choice.is_here else Cluster(choice)
 
 

@@ -335,7 +335,7 @@ def _decide(arguments: argparse.Namespace) -> int:
     source = options.data_source(arguments)
     dataset = options.read_data(source)
     chosen = dataset.held_out
-    # `train --folds` trains one run per fold, so without --fold, the run of any fold is accepted.
+    # `train --folds` stores one run per fold. Without --fold, the stored run of any fold is therefore used.
     possible = [chosen] if chosen is None or arguments.fold is not None else chosen.each
     if source.held_out is not None and result.spec.held_out not in possible:
         raise UsageError("the run was not tested on this test set; leave out the options for the test set")

@@ -215,7 +215,7 @@ def leading_digits(a: Array, length: int) -> Array:
 
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
-    """Overwrite the blocks of a below its diagonal blocks with the same blocks of the Cholesky factor of a.
+    """Replace the blocks of `a` below its diagonal blocks with the corresponding blocks of its Cholesky factor.
 
     Return the rows of each diagonal block as a slice, and the inverse of the Cholesky factor of each diagonal block.
     """

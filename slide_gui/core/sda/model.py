@@ -335,8 +335,8 @@ class SdaNetwork:
     history : SdaHistory
         The epochs of pre-training and of fine-tuning.
     best_epoch : int
-        Number of the epoch of fine-tuning whose weights are used: the best epoch on the validation set, or the last
-        epoch without a validation set; 0 if there were no epochs.
+        Number of the fine-tuning epoch whose weights are used: the best epoch on the validation set or, if there is no
+        validation set, the last epoch. 0 if there was no fine-tuning.
     """
 
     sda: Sda

@@ -172,7 +172,8 @@ class Interpolation:
     def compute(self, progress: Progress = NO_PROGRESS) -> None:
         """Compute the layers at the 16 noise levels. After an interruption, compute only the missing layers.
 
-        If a matrix is singular in float32, the interpolation remains incomplete.
+        If the matrix of a noise level is singular in float32, the layers at this level cannot be computed, and the
+        interpolation between the levels remains incomplete.
         """
         for number in range(self._n_complete, self.LEVELS):
             parameters = replace(self._parameters, noise=float(1.0 / (1.0 + np.exp(-_LOGITS[number]))))

@@ -376,7 +376,7 @@ class _Comparison:
         if np.bincount(sample.codes).min() > 2:
             folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
-            # The estimated fraction of the time for a fold that learning takes; comparing the widths takes the rest.
+            # Estimated fraction of the time per fold that is spent on learning widths. Their comparison takes the rest.
             learning = 1.0 / (1.5 + 100 * more_pairs / n)
             # The estimated fraction of the total time that the folds take; the fit to the entire sample takes the rest.
             held_out_time = 0.9 if n_held_out == 2 else 0.75

@@ -199,7 +199,7 @@ class Objective:
 _SCALES = (0.1, 0.3, 1.0, 3.0)  # scales in the grid of starting points: σ_t² = scale · L · median D_t for L layers
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 600  # descents begin on a subset with 1/2, 1/4, … of the rows, but at least this number of rows
+_PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the rows) on which gradient descent begins
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective

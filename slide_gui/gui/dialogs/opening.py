@@ -299,7 +299,7 @@ class ReadingPreview(QFrame):
             self._show_table(dataset)
 
     def fit(self) -> None:
-        """Preview the first rows only if the window is high enough, so that the page below has enough space."""
+        """Show the preview of the first rows only if the window is tall enough for it and for the page below."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:

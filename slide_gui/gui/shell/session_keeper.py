@@ -108,7 +108,7 @@ class SessionKeeper(QObject):
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # The file dialog has not asked whether to replace a file with this suffix, so choose an unused name.
+            # The suffix was added after the file dialog had asked about replacing a file, so an unused name is needed.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())

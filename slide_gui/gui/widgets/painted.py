@@ -108,7 +108,10 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
 
 
 def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
-    """Return the 256 colours of a scale as integers 0xFFRRGGBB. If given, `zeroth` replaces the colour of NaN."""
+    """Return the 256 colours of a scale as integers 0xFFRRGGBB.
+
+    Entry 0 is the colour of NaN. If `zeroth` is given, it replaces this entry.
+    """
     table = _packed(scale.map)
     if zeroth is not None:
         table = table.copy()

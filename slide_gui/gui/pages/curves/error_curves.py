@@ -24,7 +24,7 @@ BAND = 0.2
 _MARGIN = 0.03  # Margin above and below the points, as a fraction of the range of the errors.
 RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # Diameter in pixels of a point, including its edge.
-CHOSEN = "best on validation"  # Legend of the ring around a point selected on validation rows.
+CHOSEN = "best on validation"  # Legend entry for the ring around the selected point.
 SIDE = 0.02
 """The noise axis extends by this margin beyond 0 and 1, so that points at these levels are drawn completely."""
 
