@@ -283,8 +283,8 @@ def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
     return result
 
 
-# The commands run in the folder of the bundle if possible. In a folder of pictures that are the data, a copy of the
-# bundle would be read as data.
+# If the data are a folder of pictures, a copy of the bundle in this folder would be read as data. The commands are
+# therefore run in the folder of the bundle if possible.
 _COMMANDS_NOTE = """\
 # Run this in the folder of this file. If the paths of the data are relative, run it in the folder to which they are
 # relative instead, and first copy the files of this folder to it.

@@ -40,7 +40,7 @@ class Fitting(QObject):
     Signals
     -------
     changed()
-        The attribute `stack` or `preview` changed, or its parameters began or ceased to be the current ones.
+        The attribute `stack` or `preview` changed, or new parameters made `stack` outdated or up to date again.
     """
 
     changed = Signal()
