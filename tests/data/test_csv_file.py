@@ -38,7 +38,7 @@ def notes(part):
         st.tuples(st.integers(1, 5), st.integers(1, 7)),
         elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
     ),
-    st.sampled_from(",;\t"),
+    st.sampled_from(",;\t|"),
     st.booleans(),
 )
 def test_that_written_tables_are_read_back(values, mark, quoted):
@@ -59,7 +59,7 @@ def test_that_written_tables_are_read_back(values, mark, quoted):
     st.integers(4, 30),
     st.integers(1, 7),
     st.integers(0, 3),
-    st.sampled_from(",;\t"),
+    st.sampled_from(",;\t|"),
     st.booleans(),
     st.randoms(use_true_random=False),
 )
@@ -114,6 +114,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
         ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # blanks between numbers with decimal commas
         ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # blanks between numbers and commas
+        ("a|b|label\n6|7,5|1\n25|5,5|0\n", [1, 0], 2),  # vertical bars between decimal commas
         ("6\t7\t1\n25\t\t5\t0\n", [1, 0], 2),  # several tabs between two numbers
         ('6 1\t"a b"\n25 0\t"a c"\n', [0, 1], 2),  # blanks between numbers and a tab before texts
         ("6,73 ,43 1\n5,5 2,25 0\n", [1, 0], 2),  # a decimal comma without a digit before it
@@ -292,7 +293,7 @@ def test_that_column_names_in_the_last_comment_are_used(tmp_path, mark):
     assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
 
 
-@pytest.mark.parametrize("mark", [";", "\t", ","])
+@pytest.mark.parametrize("mark", [";", "\t", ",", "|"])
 @pytest.mark.parametrize("kinds", ["01", "pq"])
 @pytest.mark.parametrize("header", [True, False])
 def test_that_decimal_commas_are_read_and_reported(mark, kinds, header):

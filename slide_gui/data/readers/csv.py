@@ -1,4 +1,4 @@
-"""Read tables whose cells are separated by commas, semicolons, tabs or blanks.
+"""Read tables whose cells are separated by commas, semicolons, tabs, vertical bars or blanks.
 
 A table contains numbers, and may have column names and class names.
 """

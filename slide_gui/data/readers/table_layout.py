@@ -17,7 +17,7 @@ from slide_gui.data.readers.tables import is_number, split_line
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, find_column, requested_column
 from slide_gui.text import clean_name, counted, plural
 
-DELIMITERS = (b",", b";", b"\t")
+DELIMITERS = (b",", b";", b"\t", b"|")
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
