@@ -149,7 +149,7 @@ class Thumbnails(QListView):
         self._describe()
 
     def _describe(self) -> None:
-        self.setAccessibleDescription(counted(len(self.images), "image") if self.images else self._placeholder)
+        self.setAccessibleDescription(counted(len(self.images), "picture") if self.images else self._placeholder)
         self.viewport().update()
 
     @Slot(QModelIndex)
