@@ -352,7 +352,7 @@ class StoredRun:
         """Reason why the run is not reused if the user requests it again. Empty if it is reused."""
         if self.is_current:
             return ""
-        return f"Computed with another results version ({self.numerics or 'unknown'}), so requests do not reuse the run"
+        return f"Computed with results version {self.numerics or 'unknown'}, so the run is not reused for new requests"
 
     @property
     def widths(self) -> str:
