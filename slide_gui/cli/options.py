@@ -144,7 +144,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
 
 def add_table_options(option: Callable[..., object]) -> None:
     """Add the options for reading the columns of a table."""
-    option("--label-column", metavar="NAME", help="label column: its name, its number from 1, or none (no labels)")
+    option("--label-column", metavar="NAME", help="label column: its name, its number (counted from 1), or none")
     text = "the first line of a table contains the names of its columns; --no-header: it contains values"
     option("--header", action=argparse.BooleanOptionalAction, help=text)
     text = "column of a table to ignore; repeat the option for several columns"

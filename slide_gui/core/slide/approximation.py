@@ -213,7 +213,7 @@ class Interpolation:
 
 
 def _cubic(noise: float) -> tuple[slice, Array]:
-    """Return the positions of the four nearest values in `_LOGITS`, and their weights in a cubic interpolation."""
+    """Return the indices of four values in `_LOGITS` around the logit of the noise level, and their cubic weights."""
     logit = np.log(noise / (1.0 - noise))
     first = int(np.clip(np.searchsorted(_LOGITS, logit) - 2, 0, len(_LOGITS) - 4))
     nodes = _LOGITS[first : first + 4]

@@ -91,7 +91,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the points with final errors that were selected on validation rows. Folds may select different points."""
+    """Return the points that were selected on validation rows and have a final error, at most one per fold."""
     return tuple(point for point in points if point.is_selected)
 
 
