@@ -158,7 +158,7 @@ def test_that_the_classifier_shows_its_confusion_matrix_and_flow_predicts_with_i
     assert page.gallery.images
     fresh.actions_by_name["view_flow"].trigger()
     decided = fresh.findChild(DecidedPart)
-    wait(lambda: decided.title.text().startswith("“wider”, by"))
+    wait(lambda: decided.title.text().startswith("“wider” beats"))
     assert fresh.session.runs.result.hash == shipped_results().classifier.hash
 
 
