@@ -336,9 +336,9 @@ class RunSpec:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
         members = tuple(each.drawn(split, seed, **data) for each in spec.members)
         drawn = object.__new__(RunSpec)  # `replace` would take twice as long for the 28 000 specs of an evaluation.
-        vars(drawn).update((name, getattr(spec, name)) for name in _DEFAULTS)
-        vars(drawn).update(data, split=split, seed=seed, svm=svm, sda=sda, neighbour=None, members=members)
-        vars(drawn)["_normal"] = None
+        new = data | {"split": split, "seed": seed, "svm": svm, "sda": sda, "neighbour": None, "members": members}
+        vars(drawn).update(vars(spec) | new | {"_normal": None})
+        vars(drawn).pop("hash", None)  # a cached value of `spec`
         return drawn
 
     @property
