@@ -439,7 +439,7 @@ _PHASES = {
 
 def _criterion_title(criterion: str) -> str:
     name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
-    return f"Criterion: {name}, plus prior on the widths"
+    return f"Criterion: {name} + prior"
 
 
 def _place(spec: RunSpec) -> str:
