@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
@@ -42,6 +43,7 @@ _TIP = 80  # Maximum number of characters in a line of a tooltip.
 Receiver = Callable[..., object]  # Receiver of a signal: a slot or another signal.
 
 
+@lru_cache(maxsize=64)  # the Weights page wraps the same tooltips while a slider moves
 def wrapped(text: str) -> str:
     """Insert line breaks into the long lines of a plain-text tooltip. Qt itself wraps only rich text."""
     return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))
