@@ -249,6 +249,7 @@ def test_that_widths_are_evaluated_on_folds_that_they_were_not_learned_on(n, fol
     assert [len(rows) for rows in samples[folds:]] == ([] if found.chosen.guarded else [n])
     # A single candidate with learned widths is not evaluated on more folds once it is evaluated on 250 rows.
     assert all(each.n_rows < 400 for each in found.chosen.candidates if each.kind == "learned")
+    assert all(each.converged and each.total == each.n_rows for each in found.chosen.candidates)
     of_held_out = [each for each in found.chosen.candidates if each.n_rows == n // 5][-2 * folds :]
     for kind, error in (("learned", found.chosen.learned_error), ("median", found.chosen.median_error)):
         counts = [each.wrong for each in of_held_out if each.kind == kind]

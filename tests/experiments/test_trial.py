@@ -226,8 +226,9 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n, columns
     sweep = plan_trial(data)
     specs = {point.spec.hash: point.spec for point in sweep.points()}
     first = [spec for spec in specs.values() if spec.split == 0 and spec.stack.depth < 2]
-    assert sum(typical_seconds(spec, RunShape.of(data)) for spec in first) <= 60.0
-    assert sweep.base.labels is None or sweep.base.labels >= 500
+    seconds = sum(typical_seconds(spec, RunShape.of(data)) for spec in first)
+    assert seconds <= 60.0
+    assert sweep.base.labels is None or (sweep.base.labels >= 500 and seconds > 20.0)
     assert 0 in sweep.depths
     assert max(sweep.depths) >= 1
 
