@@ -134,7 +134,8 @@ def _model_lines(model: FittedModel) -> Iterator[str]:
     stack, p = model.stack, model.stack.parameters
     size = f"{counted(stack.n_samples, 'row')} of {counted(stack.n_features, 'feature')}"
     yield f"{dataset_title(model.dataset, model.generated)}: {size}"
-    yield f"noise level 1−p = {p.noise:g}, keep probability p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
+    fitted = f"noise level 1−p = {p.noise:g}, keep probability p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
+    yield fitted if stack.layers else "the depth is 0, so no layer is fitted"
     for number, layer in enumerate(stack.layers, start=1):
         yield f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row"
     rms = input_rms(stack.layers[0]) if stack.layers else None

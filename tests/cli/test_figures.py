@@ -42,6 +42,13 @@ def test_that_fit_saves_the_weights_that_python_computes_to_the_bit(cli, small):
         np.testing.assert_array_equal(layer.weights, other.weights)
 
 
+def test_that_a_fit_without_layers_states_no_noise_level(cli, small):
+    assert "fitted in" in cli("fit small.npz --depth 1").out
+    output = cli("fit small.npz --depth 0").out
+    assert output.splitlines()[1] == "the depth is 0, so no layer is fitted"
+    assert "noise" not in output
+
+
 def test_that_a_convolution_is_fitted_by_its_options_and_refused_for_a_table(cli, small):
     options = "--sharing convolution --window 3"
     document = cli(f"fit small.npz {options} -o m.npz --json").json
