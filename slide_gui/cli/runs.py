@@ -175,8 +175,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
-    if arguments.dry_run and arguments.figure:
-        raise UsageError("--figure has no effect with --dry-run; leave one of them out")
+    for name in ("figure", "workers", "scheduler"):
+        if arguments.dry_run and getattr(arguments, name):
+            raise UsageError(f"--{name} has no effect with --dry-run; leave one of them out")
     usual, seeds = StackParameters(), arguments.seeds or [arguments.seed]
     noises, depths = arguments.noises or (usual.noise,), arguments.depths or (usual.depth,)
     where = options.cluster_choice(arguments)
@@ -189,11 +190,15 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--seed has no effect on files if --seeds is given; leave one of them out")
 
     def sweep_of(base: RunSpec) -> SweepSpec:
-        if arguments.cold and not _learns(base):
-            raise ValueError("--cold has no effect on this sweep, which learns no widths; leave it out")
-        splits, warm = tuple(range(arguments.splits)), not arguments.cold
+        splits = tuple(range(arguments.splits))
         choose = ("pooled" if arguments.pooled else "each") if arguments.choose else "none"
-        return SweepSpec(base, noises, depths, splits, tuple(seeds), warm=warm, choose=choose)
+        sweep = SweepSpec(base, noises, depths, splits, tuple(seeds), choose=choose)
+        if not arguments.cold:
+            return sweep
+        if all(point.spec.neighbour is None for point in sweep.points()):
+            problem = "--cold has no effect on this sweep, in which no run would start from the widths of another"
+            raise ValueError(f"{problem}; leave it out")
+        return replace(sweep, warm=False)
 
     dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
     # Data without usable labels raise an error before a run store is created and before a point is computed.
