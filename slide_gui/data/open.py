@@ -36,10 +36,13 @@ _KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (versi
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _SINGLE_PICTURE = "is a single picture; open a folder with one sub-folder of pictures per class"
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
+_MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
     rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
     rb"\ABZh|\A\xfd7zXZ|\A7z\xbc\xaf|\ARar!|\A\x28\xb5\x2f\xfd": "is compressed; extract it, and open its contents",
     rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
+    rb"(?s)\A[\0-\x34]\0{3}.{8}[\0\1]\0{3}.\0{3}[A-Za-z]\w*\0": _MATLAB_4,  # little-endian numbers
+    rb"(?s)\A\0\0[\3\4].{9}\0{3}[\0\1]\0{3}.[A-Za-z]\w*\0": _MATLAB_4,  # big-endian numbers
     rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
     rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[': "is a JSON file; save its table as CSV",
     rb"(?i)\A\s*<(!doctype html|html)": "is a web page instead of data; download the file again",
