@@ -133,11 +133,26 @@ def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPa
     """Read the data files of a folder, and report that the pictures in its sub-folders are left out."""
     remedy = f"to open the pictures in the sub-folders instead, move {clean_name(files[0].name)} out of the folder"
     try:
-        first, *others = read()
+        parts = read()
     except DataError as error:
         raise DataError(f"{error}; {remedy}") from error
-    guesses = (*first.opened.guesses, Guess("pictures in sub-folders left out", remedy))
-    return [replace(first, opened=replace(first.opened, guesses=guesses)), *others]
+    return _with_guess(parts, Guess("pictures in sub-folders left out", remedy))
+
+
+def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:
+    """Return the parts of a data set, and add a guess to the report of the first part."""
+    first, *others = parts
+    return [replace(first, opened=replace(first.opened, guesses=(*first.opened.guesses, guess))), *others]
+
+
+def _without_submissions(paths: Sequence[Path]) -> list[Path]:
+    """Return the files without tables of sample predictions, such as Kaggle's sample_submission.csv.
+
+    Such a table is left out only if another file belongs to the same set.
+    """
+    samples = {path for path in paths if path.suffix.lower() == ".csv" and "submission" in path.stem.lower()}
+    roles = {role_of(path.name) for path in paths if path not in samples}
+    return [path for path in paths if path not in samples or role_of(path.name) not in roles]
 
 
 @contextmanager
@@ -155,7 +170,8 @@ def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
 def _read_files(
     paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
 ) -> list[DataPart]:
-    """Read each file, then join IDX images with their labels."""
+    """Read each file except tables of sample predictions, then join IDX images with their labels."""
+    given, paths = paths, _without_submissions(paths)
     # The training set is read first, because the test set must have the same columns.
     paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
     sizes = [path.stat().st_size for path in paths]
@@ -175,7 +191,10 @@ def _read_files(
             before_test = role_of(path.name) == "train" and role_of(paths[-1].name) == "test"
             table = partial(read_csv, like=like, before_test=before_test) if read_table is read_csv else read_table
             parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
-    return parts + _join_idx(arrays)
+    parts += _join_idx(arrays)
+    left_out = [clean_name(path.name) for path in given if path not in paths]
+    why = "by its name, it has predictions to submit; if it contains rows, open it without the others"
+    return _with_guess(parts, Guess(f"{', '.join(left_out)} left out", why)) if left_out else parts
 
 
 def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart], progress: Progress) -> list[DataPart]:

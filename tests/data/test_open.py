@@ -196,6 +196,19 @@ def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path, train, test, s
         open_pair(tmp_path, train, test)
 
 
+def test_that_the_sample_predictions_of_a_competition_are_left_out_next_to_its_training_set(tmp_path):
+    both = [write(tmp_path / "train.csv", TRAIN), write(tmp_path / "test.csv", "a,b\n.7,.8\n")]
+    plain, reading = open_data(both), ParseOptions(label_column="class")
+    sample = write(tmp_path / "sample_submission.csv", "id,class\n9,1\n")
+    for data in (open_data([tmp_path]), open_data([*both, sample]), open_data([tmp_path], reading)):
+        assert data.fingerprint == plain.fingerprint
+        (guess,) = (each for each in data.opened.guesses if "submission" in each.what)
+        assert (guess.what, guess.sure) == ("sample_submission.csv left out", False)
+    assert open_data([sample]).train.shape == (1, 1)
+    with pytest.raises(DataError, match=r"test\.csv: lacks column “id” .* the training set .*sample_submission\.csv"):
+        open_data([sample, both[1]])
+
+
 def test_that_tables_without_names_are_matched_by_position(tmp_path):
     rows = TRAIN.partition("\n")[2]
     both = open_pair(tmp_path, rows, rows)
