@@ -377,6 +377,23 @@ def test_that_files_open_at_once_during_a_training_or_trial_which_continues_if_t
     assert not page.continue_button.isVisible()
 
 
+def test_that_a_cancelled_trial_is_reported_until_it_starts_again_or_other_data_are_opened(window, monkeypatch):
+    monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", working(threading.Event()))
+    curves, controller = show_page(window, "curves"), window.session.runs
+    for has_reported in (False, True):
+        controller.start_trial()
+        assert curves.sentence.text().startswith("Trying these data: ")
+        wait(lambda wanted=has_reported: controller.trial.latest is not None or not wanted)
+        window.actions_by_name["cancel"].trigger()
+        assert curves.sentence.isVisible()
+        assert curves.sentence.text().startswith("The trial was cancelled after 0 results. ")
+    open_data(window, labelled(1))
+    assert not curves.sentence.isVisible()
+    controller.start_trial()
+    open_data(window, labelled(2))
+    assert not curves.sentence.isVisible()
+
+
 def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
     begun, ended = endless
     show_page(window, "curves")

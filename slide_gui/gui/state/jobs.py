@@ -392,6 +392,8 @@ class Task(QObject):
     ----------
     latest : object
         First the value given to `start`, then the latest payload of the job, and finally its result unless it is None.
+    stopped : bool
+        True if the last job was stopped.
 
     Signals
     -------
@@ -452,11 +454,12 @@ class Task(QObject):
         self.changed.emit()
 
     def stop(self, *, forget: bool = False) -> None:
-        """Stop the job. If `forget` is True, also set `latest` to None."""
+        """Stop the job. If `forget` is True, also set `latest` to None and `stopped` to False."""
         known, self.latest = self.latest, None if forget else self.latest
+        self.stopped = (self.running or self.stopped) and not forget
         if self.running:
             self._used.cancel(channel=self._channel)
-            self._stopped()
+            self._end()
         elif self.latest is not known:
             self.changed.emit()
 

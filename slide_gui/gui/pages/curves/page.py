@@ -156,13 +156,18 @@ class CurvesPage(Page):
         self.refresh()
 
     def _show_trial(self) -> None:
-        trial, running = self._controller.trial.latest, self._controller.trial.running
-        shown = isinstance(trial, Trial)
-        doing = f"{trial.title}, {counted(len(trial.done), 'result')}" if isinstance(trial, TrialState) else "starting"
-        trying = f"Trying these data: {doing}…" if running else ""
-        self.sentence.setText(trial.sentence.replace(" %", f"{THIN}%") if shown else trying)
-        self.sentence.setToolTip(trial.details if shown else "")
-        self.sentence.setVisible(shown or running)
+        task, trial, text = self._controller.trial, self._controller.trial.latest, ""
+        results = counted(len(trial.done) if isinstance(trial, TrialState) else 0, "result")
+        if isinstance(trial, Trial):
+            text = trial.sentence.replace(" %", f"{THIN}%")
+        elif task.running:
+            doing = f"{trial.title}, {results}" if isinstance(trial, TrialState) else "starting"
+            text = f"Trying these data: {doing}…"
+        elif task.stopped:
+            text = f"The trial was cancelled after {results}. To start it again, press Try on my data."
+        self.sentence.setText(text)
+        self.sentence.setToolTip(trial.details if isinstance(trial, Trial) else "")
+        self.sentence.setVisible(bool(text))
 
     @Slot()
     def _toggle_sweep(self) -> None:
