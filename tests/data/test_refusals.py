@@ -59,7 +59,7 @@ TEXTS = [
     ("x.csv", "1,2,0\n1,inf,inf\n", "line 2, column 2: found 'inf', expected a finite number; correct it"),
     ("x.csv", "1,2,0\n1,1.2345678901234567e+299,1\n", "found '1.2345678901234567e…', expected a finite number up to 3"),
     ("x.csv", 'a,b,k\n1,2,"p\nq"\n1,2,r\n', "line 3 has an unpaired quotation mark; write each row on one line"),
-    ("x.csv", "Table 1,,\na,b,k\n" + ".1,.2,0\n.3,.4,1\n" * 5, "line 1 has a title and empty cells; remove the title"),
+    ("x.csv", "Sums,,\n,,\na,b,k\n" + ".1,.2,0\n.3,.4,1\n" * 5, "line 1 has a title and empty cells; remove the title"),
     ("x.csv", "a,b,t,k\n" + '1,2,"p\nq",r\n' * 5, "line 2 has an unpaired quotation mark; write each row on one line"),
     ("x.csv", 'a,"b\nc",label\n' + "1,2,p\n" * 5, "line 1 has an unpaired quotation mark; write each row on one line"),
     ("x.csv", '"a\nb",label\n' + "1,p\n" * 5, "line 1 has an unpaired quotation mark; write each row on one line"),

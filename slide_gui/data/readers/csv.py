@@ -87,9 +87,9 @@ def read_csv(
     is not made if the features have names that do not end in a digit.
 
     The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before the column names or the first row,
-    lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines are skipped, and rows
-    of empty cells at the end are left out. Either all numbers have decimal points, or all have decimal commas. Missing
-    cells become NaN.
+    lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines, and lines of
+    empty cells above the table, are skipped. Rows of empty cells at the end are left out. Either all numbers have
+    decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
 def skipped_guess(comments: int, blanks: int) -> tuple[Guess, ...]:
     """Return a note for the user if comment lines or blank lines of a table were skipped."""
     lines = [counted(n, f"{kind} line") for n, kind in ((comments, "comment"), (blanks, "blank")) if n]
-    why = "lines starting with # or sep= before the rows are comments" if comments else "blank lines have no cells"
+    why = "lines starting with # or sep= before the rows are comments" if comments else "blank lines have no values"
     return (Guess(f"{' and '.join(lines)} skipped", why, sure=True),) if lines else ()
 
 

@@ -18,6 +18,7 @@ from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, 
 from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t", b"|")
+_EMPTY_CELLS = b"".join(DELIMITERS) + b'" \r\n'
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
@@ -168,7 +169,8 @@ def table_layout(
         problem = f"line {number} has {counted(len(first), 'cell')}, but {n_such} of the next lines have {n_cells}"
         raise DataError(f"{problem}; remove a title above the table, or correct the line", place)
     # Spreadsheets write empty cells after a title. The line below it has the names of the columns.
-    if below and sum(map(bool, first)) == 1 < sum(map(bool, below[0])) and not any(map(is_number, first + below[0])):
+    second = next(filter(any, below), [])
+    if sum(map(bool, first)) == 1 < sum(map(bool, second)) and not any(map(is_number, first + second)):
         raise DataError(f"line {number} has a title and empty cells; remove the title above the table", place)
     if len(first) == 1:
         remedy = "separate the numbers with commas, semicolons or tabs, or add the labels to the table of features"
@@ -292,15 +294,16 @@ def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str)
 def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, int]], list[bytes], int]:
     """Return the first rows with line number and offset, the comments before them, and the number of blank lines.
 
-    A line that begins with ``#`` is a row if it has numbers in the same cells as the rows. Its first cell may then be a
-    class name that begins with ``#``.
+    Lines of empty cells before the first row, which spreadsheets write above a table, count as blank lines. A line that
+    begins with ``#`` is a row if it has numbers in the same cells as the rows. Its first cell may then be a class name
+    that begins with ``#``.
     """
     lines: list[tuple[bytes, int, int]] = []
     comments: list[tuple[bytes, int, int]] = []
     number, end, n_read = 0, stream.tell(), 0
     while len(lines) < _INSPECTED and n_read < _INSPECTED_BYTES and (line := stream.readline(_LONGEST_LINE)):
         number, start, end = number + 1, end, end + len(line)
-        if line.strip():
+        if line.strip(None if lines else _EMPTY_CELLS):
             (lines if lines or not _COMMENT.match(line) else comments).append((line, number, start))
             n_read += len(line)
     row = (lines[:2] or comments or [(b"", 0, 0)])[-1][0]
