@@ -27,6 +27,7 @@ _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column nam
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 IDENTIFIERS = 10  # a column with this number of distinct texts may have dates or names of rows or groups, not classes
 IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
+_SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A cells and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -451,9 +452,10 @@ def _label_column(
         why = f"leave out {others} if it repeats the labels"
         return label, [Guess(f"labels in column {shown_column(label, columns)}", why)] if others else []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
-    # Texts that name the rows, or groups of rows such as patients, are not classes.
+    # Texts that name the rows, groups of rows such as patients, or the training and test set are not classes.
     identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or IDENTIFIER_NAME.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= IDENTIFIERS}
+    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= _SET_NAMES}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):
         return None, []
