@@ -16,7 +16,7 @@ from tests.hostile import COLUMNS, hostile_file
 def tables(draw):
     """Return the bytes of a table, its encoding, its cells without quotes, and the mask of missing cells."""
     columns, rows = draw(st.integers(2, 5)), draw(st.integers(2, 8))
-    delimiter, end = draw(st.sampled_from(",;\t")), draw(st.sampled_from(("\n", "\r\n")))
+    delimiter, end = draw(st.sampled_from(",;\t|")), draw(st.sampled_from(("\n", "\r\n")))
     commas = draw(st.booleans())
     missing = np.array(draw(st.lists(st.lists(st.booleans(), min_size=columns, max_size=columns), min_size=rows,
                                      max_size=rows)))  # fmt: skip

@@ -55,7 +55,8 @@ class IncompleteTable:
         encoding = _UTF16.get(self.raw[:2], "latin-1")  # Latin-1 keeps every byte of UTF-8 and Windows-1252
         text, mark = self.raw.decode(encoding), self.layout.delimiter.decode()
         bom = next(each for each in ("\ufeff", codecs.BOM_UTF8.decode("latin-1"), "") if text.startswith(each))
-        lines, cell = text[len(bom) :].split("\n"), re.compile(rf'( *(?:"(?:[^"]|"")*"?)?[^{mark}]*)(?:{mark}|$)')
+        lines, escaped = text[len(bom) :].split("\n"), re.escape(mark)
+        cell = re.compile(rf'( *(?:"(?:[^"]|"")*"?)?[^{escaped}]*)(?:{escaped}|$)')
         of_rows = [k for k in range(self.layout.first_line - 1, len(lines)) if mark in lines[k]]
         decimals = _DIGITS - np.floor(np.log10(scale)).astype(int)
         missing = np.isnan(self.rows) & ~np.isnan(filled)
@@ -73,14 +74,14 @@ class IncompleteTable:
 def read_incomplete(
     path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progress = NO_PROGRESS
 ) -> IncompleteTable:
-    """Read the columns of numbers of a table with commas, semicolons or tabs.
+    """Read the columns of numbers of a table with commas, semicolons, tabs or vertical bars.
 
     A column of numbers is the label column only if the options select it or if it has a name for labels, such as class.
 
     Raises
     ------
     DataError
-        If the file is not a table with commas, semicolons or tabs, or if it has no columns of numbers.
+        If the file is not a table with one of these separators, or if it has no columns of numbers.
     """
     place, size = str(path), path.stat().st_size
     check_memory(10 * size, place)
