@@ -10,6 +10,9 @@ from slide_gui.data.reading import Guess
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
+EMPTY_CELLS = b',;\t|" \r\n'
+"""Characters of a line in which all cells are empty."""
+
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK = 1 << 20  # bytes
 
@@ -77,7 +80,7 @@ def utf8_stream(
     first = text.tell()
     text.seek(max(first, first + size - 16 * _BLOCK))  # spreadsheets may write thousands of empty rows
     end = text.read()
-    empty = end[len(end.rstrip(b',;\t" \r\n')) :].partition(b"\n")[2]
+    empty = end[len(end.rstrip(EMPTY_CELLS)) :].partition(b"\n")[2]
     text.seek(first)
     if empty.strip(b"\r\n "):
         check_memory(size, place)

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.readers.encoding import EMPTY_CELLS
 from slide_gui.data.readers.parts import MOST_CLASSES, DataPart, is_missing
 from slide_gui.data.readers.tables import is_number, split_line
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, find_column, requested_column
 from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t", b"|")
-_EMPTY_CELLS = b"".join(DELIMITERS) + b'" \r\n'
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
@@ -304,7 +304,7 @@ def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, i
     number, end, n_read = 0, stream.tell(), 0
     while len(lines) < _INSPECTED and n_read < _INSPECTED_BYTES and (line := stream.readline(_LONGEST_LINE)):
         number, start, end = number + 1, end, end + len(line)
-        if line.strip(None if lines else _EMPTY_CELLS):
+        if line.strip(None if lines else EMPTY_CELLS):
             (lines if lines or not _COMMENT.match(line) else comments).append((line, number, start))
             n_read += len(line)
     row = (lines[:2] or comments or [(b"", 0, 0)])[-1][0]
