@@ -142,7 +142,8 @@ def words_of(window):
         if each.isVisible():
             shown = each.text() if hasattr(each, "text") and callable(each.text) else ""
             texts += [shown, each.toolTip(), each.accessibleName(), each.accessibleDescription()]
-    return {t for t in texts if re.search(r"(?<!Rectangles-)(?<!for all )\b(image|pixel)s?\b", t, re.IGNORECASE)}
+    words = re.compile(r"(?<!Rectangles-)(?<!for all )\b(image|pixel)s?\b|\bdraw on\b", re.IGNORECASE)
+    return {text for text in texts if words.search(text)}
 
 
 def test_that_no_text_speaks_of_images_or_pixels_if_the_data_are_a_table(window):

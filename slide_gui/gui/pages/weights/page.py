@@ -37,14 +37,14 @@ VIEWS = (
     ViewSpec(
         "Weights",
         "All rows of W in each layer, and the rows that reconstruct the pixel under the mouse and the pinned pixels. "
-        "Click to pin a pixel. Drag with the left button to draw on an image; use the right button or Shift to erase",
+        "Click to pin a pixel. Drag on a picture to draw; drag with the right button or Shift to erase",
         name=WEIGHTS,
         make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
     ),
     ViewSpec(
         "Flow",
-        "How the layers transform one image; you can draw on the image (§4)",
+        "How the layers transform one image (§4)",
         name=FLOW,
         title="Flow of one image",
         make=late("slide_gui.gui.pages.weights.flow", "FlowPart"),
