@@ -103,6 +103,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     window.workspace.set_parameters(noise=0.8)
     classifier.gallery.set_placeholder("All 60 test rows are classified correctly.")
     classifier.train_button.click()
+    assert classifier.train_button.toolTip().startswith("Cancel the training")
     assert runs.result is None
     assert classifier.gallery._placeholder == "Misclassified images appear after a test on the open data."
     classifier.train_button.click()

@@ -38,6 +38,7 @@ _PLACEHOLDERS = (
     "Misclassified images appear after a test on the open data.",
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
+_CANCEL = "Cancel the training; Continue resumes it where it stopped"
 _VARIANCES = [
     Choice(f"{share:g}", f"{100 * share:g} % of variance", "keep components that explain this share of the variance")
     for share in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -219,7 +220,7 @@ class ClassifierPage(Page):
         self._by.setEnabled(METHODS[method].learns)
         problem = controller.why_not(method)
         self.train_button.setEnabled(not problem)
-        self.train_button.setToolTip(problem or _TRAIN)
+        self.train_button.setToolTip(_CANCEL if controller.training.running else problem or _TRAIN)
         if problem:
             self.details.setText(problem)
         spec = controller.spec if controller.training.running else controller.cancelled
