@@ -143,7 +143,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     places = {(answer.point.noise, answer.point.depth) for answer in ended.done}
     assert places == {1: {(0.3, 0), (0.5, 0)}, 2: {(0.3, 0), (0.5, 0)}, 4: {*product((0.3, 0.5), (0, 1))}}[n_runs]
     assert {answer.point.split for answer in ended.done} == {0}
-    assert "; 3 settings and 5 splits were planned, but the time budget of 30 s was used up" in ended.details
+    assert "; 3 settings and 5 splits were planned, but the time limit of 30 s was used up" in ended.details
     assert ended.result.n_test == len(DATA.test)
     assert (ended.other is None) == ("time ran out before a setting with layers was tested;" in ended.sentence)
     assert seen[-1].title == "testing on the held-out rows"
@@ -181,7 +181,7 @@ def test_that_the_time_of_the_test_is_reserved_and_a_slower_test_ends_with_the_b
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 90.0})
     assert seconds < 22.0
     assert (ended.result.spec.evaluate, ended.other) == ("test", None)
-    assert "before a setting with layers was tested; increase the time budget (Settings or --budget)." in ended.sentence
+    assert "before a setting with layers was tested; increase the time limit (Settings or --budget)." in ended.sentence
     ended, seconds = slow_trial(monkeypatch, {0: 90.0, 1: 4.0})
     assert seconds < 22.0
     assert ended.other is not None
@@ -189,7 +189,7 @@ def test_that_the_time_of_the_test_is_reserved_and_a_slower_test_ends_with_the_b
     assert ended.result.error == min(answer.rate.error for answer in ended.done)
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
     assert "The time ran out before the test on held-out rows; this error is on the rows used" in ended.sentence
-    assert ended.details.endswith("; 3 settings and 5 splits were planned, but the time budget of 20 s was used up.")
+    assert ended.details.endswith("; 3 settings and 5 splits were planned, but the time limit of 20 s was used up.")
     assert ended.document()["evaluated_on"] == "validation"
     ended, seconds = slow_trial(monkeypatch, {0: 2.0, 1: 4.0})
     assert ended.other is not None

@@ -141,7 +141,7 @@ class Trial:
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
-            remedy = "increase the time budget (Settings or --budget)"
+            remedy = "increase the time limit (Settings or --budget)"
             first, compared = "", f"The time ran out before {missing} was tested; {remedy}."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
@@ -181,7 +181,7 @@ class Trial:
         parts = [f"The trial compared {counted(len(places), 'setting')} of noise and depth on {on}"]
         if self.budget_ended:
             most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
-            parts.append(f"{most} were planned, but the time budget of {self.budget:g} s was used up")
+            parts.append(f"{most} were planned, but the time limit of {self.budget:g} s was used up")
         rival = "the plain SVM" if self.result.spec.stack.depth else "the best setting with layers"
         tested = "the selected setting" if self.other is None else f"the selected setting and {rival}"
         if self.result.spec.evaluate == "test":
