@@ -73,6 +73,7 @@ def test_that_an_impossible_value_is_refused_by_name(column, value):
 
 
 def test_that_every_shown_column_has_a_text_for_any_run_and_commas_separate_tags():
+    assert not [column.title for column in SHOWN if column.tip.endswith(".")], "a sentence follows in the tooltip"
     for text, tags in (("", ()), (" a , b c,, a", ("a", "b c")), (",", ())):
         assert tags_of(text) == LINE.with_tags(text).tags == tags
     unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())

@@ -487,7 +487,7 @@ SHOWN = (
     TextColumn(
         "Split",
         ("Index of the split into 80 % training and 20 % validation rows, or “whole” if there is no split. “25 %” or "
-            "“fold” shows how the test set was held out. “val.” means that the validation rows were evaluated."),
+            "“fold” shows how the test set was held out. “val.” means that the validation rows were evaluated"),
         lambda r: (r.training, r.split, r.split_name), lambda r: r.split_name,
     ),
     TextColumn("Seed", "Seed of the random numbers", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
