@@ -422,7 +422,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_or
     assert order[7] in window.workspace.state.selection.pins
     assert max(view.fit.differences) < 1e-12
     before, after = view.status.text().split("; its largest weight or bias is ")
-    assert before.startswith("With all pixels put back")
+    assert before.startswith("Put back, W differs")
     largest = max(np.abs(layer.weights).max() for layer in view.fit.stack.layers)
     assert float(after[:-1]) == pytest.approx(largest, rel=0.1)
     assert len(view.numbers().split("\n")) == 1 + 4

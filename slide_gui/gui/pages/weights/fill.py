@@ -63,7 +63,7 @@ class FillView(Experiment):
             pairs = zip(self.pictures[1:], captions, strict=True)
             tiles = [Tile.of(values, shape, INK, caption, a, stale=stale) for values, caption in pairs]
             if not self._is_stale:
-                sentence = f"Root mean squared error on hidden pixels: {first} with W, {second} with the best map."
+                sentence = f"RMS error on hidden pixels: {first} with W, {second} with the best map."
                 sentence = self._workspace.worded(sentence)
         self.status.setText(sentence)
         self._set_tiles(("hidden", "filled by W", "filled by best map") if tiles else (), tiles)

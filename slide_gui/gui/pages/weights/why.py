@@ -28,7 +28,7 @@ EXPERIMENTS = (
         name=COPIES,
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
-        about="weights fitted to m corrupted copies, and their limit",
+        about="weights fitted to corrupted copies",
     ),
     ViewSpec(
         "Shuffle",
@@ -45,7 +45,7 @@ EXPERIMENTS = (
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
-        about="one W for every set of hidden pixels, or the best map for one set",
+        about="two ways to fill in hidden pixels",
     ),
 )
 """The experiments in the order of their tabs. The page shows the second argument, `tip`, above the experiment."""
