@@ -204,9 +204,9 @@ class ExplainedWeight(Experiment):
         if stale:
             lines = tuple(replace(line, numbers="", value="") for line in lines)
         entered = "x" if layer == 1 else layer_name(layer - 1)
-        fitted_on = f"The layer is fitted on {f'T({entered})' if parameters.fit_on == 'thresholded' else entered}."
+        fitted_to = f"The layer is fitted to {f'T({entered})' if parameters.fit_on == 'thresholded' else entered}."
         title = f"Layer {layer}: weight of b = {name_b} in the reconstruction of a = {name_a}"
-        self.table.set_lines(title, f"{why} {fitted_on}", lines, stale)
+        self.table.set_lines(title, f"{why} {fitted_to}", lines, stale)
         self._show_rows(explanation, stale)
         self.tiles.set_crosshair(b)
 
