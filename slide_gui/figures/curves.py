@@ -92,7 +92,7 @@ def draw_heat_map(figure: "Figure", curves: ErrorCurves, style: Style) -> None:
 
 
 def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
-    """Write the curves as a CSV table with one line per noise level and depth.
+    """Write the curves as a CSV table with one line per noise level and depth. All errors are fractions.
 
     Raises
     ------
@@ -103,10 +103,9 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
     same = [dataset_title(curves.dataset, curves.generated), curves.method, curves.evaluate]
     rows = [[*same, q.depth, q.noise, 1 - q.noise, *rate_cells(q.rate)] for q in curves.points]
     if any(q.validation_error is not None for q in curves.points):
-        head += ["validation error %", "best on validation"]
+        head += ["validation error", "best on validation"]
         for row, q in zip(rows, curves.points, strict=True):
-            validation = "" if q.validation_error is None else repr(100 * q.validation_error)
-            row += [validation, "yes" if q.chosen else ""]
+            row += [q.validation_error, "yes" if q.chosen else ""]
     save_table(path, head, rows)
 
 

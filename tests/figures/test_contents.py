@@ -144,6 +144,12 @@ def table(path):
 def test_that_tables_hold_the_numbers_to_the_bit_and_the_names_of_features(tmp_path):
     curves_csv(tmp_path / "c.csv", CURVES)
     assert [float(line[6]) for line in table(tmp_path / "c.csv")] == [point.rate.error for point in CURVES.points]
+    points = [replace(point, validation_error=point.rate.error) for point in CURVES.points]
+    curves_csv(tmp_path / "v.csv", replace(CURVES, points=(*points[1:], CURVES.points[0])))
+    with (tmp_path / "v.csv").open(encoding="utf-8") as file:
+        *lines, last = csv.DictReader(file)
+    assert all(line["validation error"] == line["error"] for line in lines), "both are fractions"
+    assert (last["validation error"], last["best on validation"]) == ("", "")
     widths_csv(tmp_path / "w.csv", result())
     lines, history = table(tmp_path / "w.csv"), result().classifier.history
     assert [float(line[2]) for line in lines] == [step.criterion for step in history]
