@@ -209,7 +209,7 @@ def test_that_wrong_data_are_refused():
     with pytest.raises(DataError, match="no test rows; hold out rows of the training file, or evaluate"):
         run(no_test, spec(no_test))
     unlabelled = replace(DATA, test_labels=None)
-    with pytest.raises(DataError, match="the test rows have no labels"):
+    with pytest.raises(DataError, match="the test rows have no labels; open the training set alone, or evaluate"):
         run(unlabelled, spec(unlabelled))
     assert run(no_test, spec(no_test, widths="median", C=1.0, training="split", evaluate="validation")).n_test == 24
 

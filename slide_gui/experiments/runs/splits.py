@@ -52,9 +52,10 @@ class Classes:
         judged = np.empty(0, np.int64) if dataset.test_labels is None else dataset.test_labels
         labels = np.concatenate([known, np.setdiff1d(judged, known)])
         if tested and len(judged) == 0:
-            what = "there are no test rows" if dataset.n_test == 0 else "the test rows have no labels"
-            remedy = "hold out rows of the training file, or evaluate on validation rows"
-            raise DataError(f"{what}; {remedy}", dataset.name)
+            what = "the test rows have no labels; open the training set alone"
+            if dataset.n_test == 0:
+                what = "there are no test rows; hold out rows of the training file"
+            raise DataError(f"{what}, or evaluate on validation rows", dataset.name)
         by_label = np.argsort(labels)
         test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
         train = np.searchsorted(known, dataset.train_labels)
