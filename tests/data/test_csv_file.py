@@ -321,7 +321,10 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():
     assert "if the commas separate thousands" in guess.why
 
 
-@pytest.mark.parametrize("cell", ['"1,234"', "1 234", "45%", "5 %", "€5.50", "−5", "1.234.567", "1'000", "1.5D+02"])
+@pytest.mark.parametrize(
+    "cell",
+    ['"1,234"', '"1,23,456.5"', "1 234", "45%", "5 %", "€5.50", "−5", "1.234.567", "1'000", "1.5D+02"],
+)
 def test_that_numbers_with_thousands_separators_or_units_are_refused_and_not_left_out_as_text(cell):
     with pytest.raises(DataError, match=r"has (numbers|cells) like .*; write .* without .*separators"):
         read("a,b,kind\n" + "".join(f"{cell if k else '-'},{k},{'xy'[k % 2]}\n" for k in range(12)))

@@ -31,10 +31,10 @@ _SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validatio
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A cells and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-# A number with thousands separators, a decimal comma, a limit or a unit.
+# A number with thousands separators (also as in 1,23,456), a decimal comma, a limit or a unit.
 _FORMATTED_NUMBER = re.compile(
-    r"(?a)[<>]?\(?[+−-]?[€$£]?[ \xa0]?[+−-]?(?=[.,]?\d)(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d*)([.,]\d+)?"
-    r"([dDeE][+-]?\d+)?[ \xa0]?[%€$£]?\)?"
+    r"(?a)[<>]?\(?[+−-]?[€$£]?[ \xa0]?[+−-]?(?=[.,]?\d)"
+    r"(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d{1,2}(,\d\d)+,\d{3}|\d*)([.,]\d+)?([dDeE][+-]?\d+)?[ \xa0]?[%€$£]?\)?"
 )
 
 
