@@ -212,6 +212,8 @@ def test_that_a_table_of_one_class_has_the_reason_why_there_are_no_classes(tmp_p
     assert "all cells of the last column are missing" in empty.why_no_classes
     partly = open_data([write(tmp_path / "z.csv", "a,b\n.1,0\n.2,\n.3,1\n")])
     assert "the last column has no value in row 2, but labels must be" in partly.why_no_classes
+    stamps = open_data([write(tmp_path / "z.csv", "a,b\n.1,1700000000000\n.2,1700000000001\n")])
+    assert "the last column has integers beyond ±2147483648;" in stamps.why_no_classes
 
 
 PEOPLE = "name,town,a,b,c,d,e\n" + "".join(

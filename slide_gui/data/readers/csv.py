@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import (
+    LABEL_BOUND,
     SMALLEST_SQUARE,
     DataPart,
     look_like_labels,
@@ -241,6 +242,8 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         why = f"the last column has no value in row {1 + int(known.argmin())}, but labels must be complete"
     elif len(values) == 1:
         why = f"the last column has only the value {values[0]:g}, so all rows would be of one class"
+    elif (np.rint(values) == values).all():
+        why = f"the last column has integers beyond ±{LABEL_BOUND}"
     else:
         why = "the last column has numbers other than integers"
     guess = Guess("no labels", why, sure=len(values) > 1)
