@@ -15,7 +15,7 @@ from slide_gui.experiments.inspection.decision import Decider
 from slide_gui.experiments.inspection.likeness import Likeness
 from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights import flow
-from slide_gui.gui.pages.weights.decided import DecidedPart
+from slide_gui.gui.pages.weights.decided import DecidedPart, _flip_text, _margin_text
 from slide_gui.gui.state import decision
 from slide_gui.gui.theme import theme_of
 from tests.gui.helpers import StubSource, button, dataset, draw, labelled, open_data, refit, settle, wait
@@ -86,6 +86,9 @@ def test_that_a_stroke_changes_the_decision_at_once_and_flips_are_searched_after
     assert decided.flip is None
     wait(lambda: decided.flip is not None)
     assert shown(part).flip_text.text().startswith(f"Setting {len(decided.flip.features)} pixel")
+    assert "fewer" not in _flip_text(replace(decided.flip, features=(3,)), "pixel", "down")
+    assert "fewer" in _flip_text(replace(decided.flip, features=(3, 4)), "pixel", "down")
+    assert [_margin_text(margin) for margin in (0.934, 0.005, 0.0031, 0.0)] == ["0.93", "0.01", "0.003", "0.00"]
 
 
 def test_that_images_unlike_the_training_images_get_this_notice_and_no_prediction(window, part):

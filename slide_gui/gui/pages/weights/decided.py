@@ -258,7 +258,7 @@ class DecidedPart(QWidget):
         dataset, flip = self._workspace.dataset, self.controller.flip
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
-        by = fixed(decision.margin, 2)
+        by = _margin_text(decision.margin)
         # In the direct comparison, the second class beats the predicted class. But the predicted class has more votes
         # from all comparisons, or the same number of votes and a larger sum of margins.
         if decision.margin < 0:
@@ -378,14 +378,21 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
     order = [decision.first, decision.second]
     order += sorted(set(range(len(names))) - set(order), key=lambda c: (-decision.votes[c], decision.margins[c]))
     if len(names) == 2:
-        margin = fixed(abs(decision.margin), 2)
+        margin = _margin_text(abs(decision.margin))
         length = max(decision.margin, 0.0) / 2.0
         return [(names[decision.first], min(length, 1.0), f"+{margin}"), (names[decision.second], 0.0, f"−{margin}")]
     return [(names[c], decision.votes[c] / (len(names) - 1), counted(decision.votes[c], "vote")) for c in order]
 
 
+def _margin_text(margin: float) -> str:
+    """Format a margin with two decimals, or with one significant digit if two decimals would show 0.00."""
+    return significant(margin, 1) if 0.0 < margin < 0.005 else fixed(margin, 2)
+
+
 def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
-    which = "fewer changes do not suffice" if flip.fewest else "fewer changes may suffice"
-    return f"Setting {counted(len(flip.features), noun)} to the minimum or maximum gives class “{name}”\n{which}"
+    change = f"Setting {counted(len(flip.features), noun)} to the minimum or maximum gives class “{name}”"
+    if len(flip.features) == 1:
+        return change
+    return f"{change}\n{'fewer changes do not suffice' if flip.fewest else 'fewer changes may suffice'}"
