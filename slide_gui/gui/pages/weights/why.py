@@ -41,7 +41,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare both images. W suits any set of hidden pixels; the best map for this set usually has a smaller error.",
+        "Compare the filled images. W suits any set of hidden pixels; the best map for this set usually errs less.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
