@@ -217,7 +217,7 @@ class ClassRates:
 
 
 def row_errors(test_set: str, evaluated: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:
-    """Pack a record of the rows that a run misclassified into bytes, with one bit per evaluated row.
+    """Return the record of the misclassified rows of a run as bytes, with one bit per evaluated row.
 
     Parameters
     ----------

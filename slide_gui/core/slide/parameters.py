@@ -67,9 +67,9 @@ FIT_ON = table_of(
     Choice(
         "values",
         "real values",
-        "each layer is fitted on the real-valued output of the layer below, as in the paper (eq. 11, Algorithm 2)",
+        "each layer is fitted to the real-valued output of the layer below, as in the paper (eq. 11, Algorithm 2)",
     ),
-    Choice("thresholded", "squashed values", "each layer is fitted on the squashed output of the layer below"),
+    Choice("thresholded", "squashed values", "each layer is fitted to the squashed output of the layer below"),
 )
 
 SHARING = table_of(
