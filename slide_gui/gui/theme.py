@@ -5,7 +5,7 @@ from string import Template
 from typing import cast
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QLinearGradient, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -118,6 +118,8 @@ def ink_on(colour: QColor) -> QColor:
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
     """Fill `box` with the colours of magnitudes from 0 on the left to the maximum on the right."""
+    from PySide6.QtGui import QLinearGradient  # slow: PySide creates the list of Qt's preset gradients
+
     ramp = QLinearGradient(box.topLeft(), box.topRight())
     anchors = _MAGNITUDES[hue, theme.name]
     for number, colour in enumerate(anchors):

@@ -49,7 +49,7 @@ class _Program:
 
 
 def problems(modules: Mapping[str, str]) -> list[str]:
-    """Return the receivers in a program that must not be connected, as ``module:line: problem``."""
+    """Return the receivers that must not be connected, and the painters outside `with`, as ``module:line: problem``."""
     nodes = {name: list(_inside_classes(ast.parse(text))) for name, text in modules.items()}
     program = _Program([node for found in nodes.values() for _, node in found if isinstance(node, ast.ClassDef)])
     found = []
@@ -57,6 +57,9 @@ def problems(modules: Mapping[str, str]) -> list[str]:
         calls = [node for _, node in inside if isinstance(node, ast.Call)]
         # A receiver in a variable may be any method that the module passes as a value.
         passes = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
+        ended = [item.context_expr for _, node in inside if isinstance(node, ast.With) for item in node.items]
+        painters = [call for call in calls if _name(call.func) in ("QPainter", "QStylePainter") and call not in ended]
+        found += [f"{module}:{call.lineno}: an error would leave the painter active; use with" for call in painters]
         for own, node in inside:
             said = [*_receiver(program, own, node), *(_passed(program, own, node) if passes else ())]
             found += [f"{module}:{getattr(node, 'lineno', 0)}: {text}" for text in said]

@@ -289,11 +289,11 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.app import make_application
 
 def paint(self, event):
-    painter = QPainter(self)
-    try:
-        {error}
-    except ValueError:
-        raise KeyError(0)
+    with QPainter(self):
+        try:
+            {error}
+        except ValueError:
+            raise KeyError(0)
 
 Before = type("Before", (QWidget,), dict(paintEvent=paint))
 app = make_application()

@@ -49,6 +49,7 @@ def test_that_the_window_connects_only_slots_and_no_module_uses_a_forbidden_name
         ("class Long(Bar):\n    def start(self):\n        b.clicked.connect(self.go)\n", "Long.go is connected"),
         ("x.changed.connect(lambda: None)\n", "a lambda is connected"),
         ("    def go(self):\n        for s in (self.go,): b.clicked.connect(s)\n", "Bar.go is passed but not a slot"),
+        ("painter = QPainter(bar)\n", "an error would leave the painter active"),
         ("bar.metaObject()\n", "metaObject: "),
         ("bar.deleteLater()\n", "deleteLater: "),
         ("bar.__class__ = Long\n", "__class__: "),

@@ -38,17 +38,13 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Prevent errors in methods that override Qt methods from crashing the program.
+    """Prevent errors in methods that override Qt methods from crashing the program, before Python 3.12.
 
-    This covers the classes that exist already and those that are defined later. A traceback keeps the local variables
-    of its frames alive. Qt crashes if such a variable is a painter that is still active after `paintEvent`. The frames
-    are therefore cleared before the error reaches Qt.
-
-    Before Python 3.12, an error raised by C code, such as an index out of range, has no exception object until it is
+    In these versions, an error raised by C code, such as an index out of range, has no exception object until it is
     caught. PySide would mistake the error's text for the exception object and abort. The error is therefore caught and
-    raised again.
+    raised again. This covers the classes that exist already and those that are defined later.
     """
-    if hasattr(QObject, _MARK):
+    if sys.version_info >= (3, 12) or hasattr(QObject, _MARK):
         return
 
     def make(cls: Any, /, **options: Any) -> None:
@@ -84,11 +80,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except BaseException as error:
-            cause: BaseException | None = error
-            while cause is not None:
-                traceback.clear_frames(cause.__traceback__)
-                cause = cause.__context__
+        except BaseException:  # Catching the error creates its exception object.
             raise
 
     return call

@@ -182,11 +182,11 @@ class ElidedBox(QComboBox):
             super().wheelEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        option, painter = QStyleOptionComboBox(), QStylePainter(self)
+        option = QStyleOptionComboBox()
         self.initStyleOption(option)
         option.currentText = self.shown_text()
         # The `with` statement ends the painter even after an exception. Qt would crash if the painter remained active.
-        with painter:
+        with QStylePainter(self) as painter:
             painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
             painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
