@@ -154,7 +154,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Return a new window, whose method `MainWindow.start` is called with the files and `source`."""
+    """Create a window, call its method `MainWindow.start` with the files and `source`, and return the window."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()

@@ -21,8 +21,8 @@ LIBRARIES = {
 """The Debian package of each shared library that Qt needs on X11 but that is not part of the PySide6 wheel."""
 
 
-# This is the first message of an X11 client: little-endian, protocol 11.0, no authorisation. Every X11 server replies
-# to this message.
+# The message with which an X11 client opens a connection: little-endian, protocol 11.0, no authorisation. Every X11
+# server replies to it.
 _X11_GREETING = b"l\0\x0b\0\0\0\0\0\0\0\0\0"
 
 

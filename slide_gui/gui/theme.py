@@ -15,7 +15,7 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""The colours of pins and depths, which colour-blind users can distinguish. Contrast with the page: at least 3 : 1."""
+"""Colour-blind users can distinguish these colours of pins and depths. Their contrast with the page is at least 3."""
 
 BODY, SECONDARY = 13, 11
 """The font sizes of the window in pixels."""
@@ -235,8 +235,8 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        # An icon of the navigation is 20 logical pixels wide. On screens with 1, 1.5, 2 and 3 device pixels per logical
-        # pixel, it has these sizes in device pixels.
+        # An icon of the navigation is 20 logical pixels wide. The sizes in device pixels are for screens with 1, 1.5, 2
+        # and 3 device pixels per logical pixel.
         for size in (20, 30, 40, 60):
             pixmap = QPixmap(size, size)
             pixmap.fill(Qt.GlobalColor.transparent)

@@ -174,7 +174,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     for seed, divisor in ((2, 255.0), (3, 4095.0)):
         open_data(window, replace(dataset(seed=seed), scaling=np.repeat([[0.0], [divisor]], 64, axis=1)))
     choose(part.learned, workspace.earlier[0].fingerprint)
-    assert part.notice.text().endswith("; scaled from 0 … 4095 here, from 0 … 255 in training")
+    assert part.notice.text().endswith("; scaled to 0–1 from 0 … 4095, in training from 0 … 255")
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None
@@ -422,7 +422,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_or
     assert order[7] in window.workspace.state.selection.pins
     assert max(view.fit.differences) < 1e-12
     before, after = view.status.text().split("; its largest weight or bias is ")
-    assert before.startswith("Put back, W differs")
+    assert before.startswith("W, put back in order, differs")
     largest = max(np.abs(layer.weights).max() for layer in view.fit.stack.layers)
     assert float(after[:-1]) == pytest.approx(largest, rel=0.1)
     assert len(view.numbers().split("\n")) == 1 + 4

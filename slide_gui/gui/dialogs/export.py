@@ -366,7 +366,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            # This call is the last opportunity to cancel the job, because drawing cannot be interrupted.
+            # Here, the job can be cancelled for the last time, because the drawing that follows cannot be interrupted.
             progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 

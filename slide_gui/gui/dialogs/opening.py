@@ -84,7 +84,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders in which a session's data are searched: the folder opened last, and download folders."""
+        """Return the folders in which to search for a session's data: the folder opened last, and download folders."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
@@ -138,7 +138,7 @@ class _WrappedLabel(PlainLabel):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
-        # `heightForWidth` returns −1 for an empty text.
+        # `heightForWidth` returns −1 if the text is empty.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
 
@@ -280,7 +280,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_images(self) -> None:
-        """Show the first rows, as images or as a table, as they are read with the current settings."""
+        """Show the first rows as read with the current settings, either as images or as a table."""
         dataset = self._workspace.dataset
         self.fit()
         for cell in chain(*self._cells):
@@ -299,7 +299,7 @@ class ReadingPreview(QFrame):
             self._show_table(dataset)
 
     def fit(self) -> None:
-        """Show the preview of the first rows only if the window is tall enough for it and for the page below."""
+        """Show the first rows only if the window is tall enough for them and for the page below the bar."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
@@ -386,7 +386,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the indices of omitted columns: those checked in the menu, and those that the menu does not list."""
+        """Return the indices of the omitted columns: those checked in the menu, and those for which it has no entry."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 

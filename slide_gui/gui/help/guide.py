@@ -45,7 +45,7 @@ class Guide(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
-        self.resize(880, 600)  # This size plus the title bar fits on a screen of 960 × 640 pixels.
+        self.resize(880, 600)  # With its title bar, the window fits on a screen of 960 × 640 pixels.
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         top = nested(layout, QHBoxLayout())
@@ -103,7 +103,7 @@ class Guide(QDialog):
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of a code block.
+                fence = QTextFormat.Property.BlockCodeFence  # Qt sets BlockCodeFence for each line of a code block.
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)

@@ -1,4 +1,4 @@
-"""The card that shows one step of the tour, its texts from resources/help/tour.md, and an outline around a control."""
+"""The card that shows one step of the tour, its text from resources/help/tour.md, and an outline around a control."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _ANY = 16_777_215  # Maximum size of a widget: Qt's constant QWIDGETSIZE_MAX, wh
 
 @dataclass(frozen=True)
 class CardText:
-    """The texts of a card: a question as the title, an action for the user, and its result.
+    """The text of a card: a question as the title, an action for the user, and the result of the action.
 
     Action and result are in Markdown.
     """
@@ -34,7 +34,7 @@ OFFER = CardText(
 
 
 def card_texts() -> tuple[CardText, ...]:
-    """Return the texts of all cards: the sections of tour.md, without the numbers of their headings."""
+    """Return the text of each card: a section of tour.md, without the number in its heading."""
     sections = (resource("help") / "tour.md").read_text(encoding="utf-8").split("\n## ")[1:]
     texts = []
     for section in sections:
@@ -72,7 +72,7 @@ class TourCard(QFrame):
             column.addWidget(each)
         for each in (self.action, self.result):
             column.addWidget(each, 1)
-            # Markdown may refer to files and web pages. It is safe here, because all texts come from this program.
+            # Markdown may refer to files and web pages. It is safe here, because the text comes from this program.
             each.setTextFormat(Qt.TextFormat.MarkdownText)
         row = nested(column, QHBoxLayout(), spacing=4)
         self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
@@ -82,7 +82,7 @@ class TourCard(QFrame):
         self.hide()
 
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
-        """Show the texts of a card below the state of the tour, and announce them to screen readers.
+        """Show the text of a card below the state of the tour, and announce both to screen readers.
 
         `words` contains the labels of the buttons `leave` and `next`.
         """
@@ -101,7 +101,7 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange texts and buttons in one row if `wide` is True, otherwise in a column of the width set initially."""
+        """Arrange text and buttons in one row if `wide` is True, otherwise in a column of the card's initial width."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
         # The label `state` has a fixed width, so that the other labels do not move when its text changes.
@@ -118,7 +118,7 @@ class TourCard(QFrame):
             self.setFixedSize(self._width, self._column.totalHeightForWidth(self._width))
 
     def set_state(self, state: str) -> None:
-        """Show the state of the tour, and announce it to screen readers together with the texts of the card."""
+        """Show the state of the tour, and announce it to screen readers together with the text of the card."""
         plain = f"{self.action.text()} {self.result.text()}".replace("*", "")
         self.state.setText(state)
         self.setAccessibleName(f"Tour, {state}: {self._title.text()}")

@@ -106,7 +106,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # The range of the axis is too short to contain two of these ticks.
+    if len(places) < 2:  # The axis is too short for two logarithmic ticks, so use linear ticks.
         return [(math.log10(value), text) for value, text in linear_ticks(10.0**low, 10.0**high, most) if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
     return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
@@ -202,7 +202,7 @@ class Plot(HoverWidget):
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
-    # Interface for the pages that contain a plot
+    # Methods that the pages call
 
     def box(self) -> QRectF:
         """Return the rectangle enclosed by the axes, in pixels."""
@@ -371,7 +371,7 @@ class Plot(HoverWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # Pens, colours and fonts depend on these values.
+        if look != self._look:  # Pens, colours and fonts depend on `look`.
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:

@@ -310,7 +310,7 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # Of an exported bundle, open only the session.
+        paths = sessions if len(sessions) == 1 else paths  # If the files are a bundle, open only its session.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:

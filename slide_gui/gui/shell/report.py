@@ -1,4 +1,4 @@
-"""The problem report that the command Copy report copies: versions, settings and the last lines of the log."""
+"""The problem report: versions, settings and the last lines of the log. The command Copy report copies it."""
 
 import platform
 import re
@@ -33,7 +33,7 @@ def report(window: "MainWindow") -> str:
 def without_folders(line: str) -> str:
     """Return the line with ~ for the home folder and with shortened absolute paths.
 
-    Of an absolute path, only the file name or the part from ``site-packages`` or ``slide_gui`` on is included.
+    An absolute path is shortened to its file name, or to the part that begins with ``site-packages`` or ``slide_gui``.
     """
 
     def shorten(match: re.Match[str]) -> str:

@@ -159,7 +159,7 @@ class SessionKeeper(QObject):
     def restore_choices(self, dataset: Dataset) -> None:
         """Restore the page settings of an opened session, whose data the pages already show."""
         record, self._pending = self._pending, None
-        # This condition is true if the example data were opened because those of the last session were not available.
+        # Remember the example data if they replace data of the last session that were not available.
         if self._resumes and self._workspace.fallback is None:
             self._example = self._workspace.source, self._workspace.state
         self._resumes = False
@@ -249,7 +249,7 @@ def _remove_if_empty(mark: Path) -> None:
             if is_empty and sys.platform != "win32":
                 import fcntl
 
-                # If an open window uses the lock file, this call raises an OSError, and the file is not removed.
+                # If an open window uses the lock file, `flock` raises an OSError, and the file is not removed.
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark.unlink()
         if is_empty and sys.platform == "win32":  # Windows removes a file only after it has been closed.

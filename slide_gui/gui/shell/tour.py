@@ -123,7 +123,7 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image is classified correctly after the user has drawn on it, else None."""
-    # This import is deferred, because the module `tour` is imported even if the tour is only offered.
+    # The import is deferred, because the module `tour` is imported even if the tour is only offered.
     from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
@@ -280,7 +280,7 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # The card explains the first view of the page.
+        if stop.command.startswith("page_"):  # Show the first view of the page, which the card explains.
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)

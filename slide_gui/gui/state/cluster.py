@@ -63,7 +63,7 @@ class ClusterController(QObject):
         self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
-        self._cluster: Cluster | None = None  # Only the worker thread of `queue` opens and closes it.
+        self._cluster: Cluster | None = None  # Only the worker thread of `queue` opens and closes the connection.
         self._known = ClusterState()
         self.state = ClusterState(_stored(settings))
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)

@@ -181,7 +181,7 @@ class DecisionController(QObject):
         def give_up(*_: object) -> None:
             self.is_stopped = True
             if deliver != self._flipped:
-                self.decision = None  # This prediction may belong to an earlier image.
+                self.decision = None  # The prediction may belong to an earlier image.
             self.changed.emit()
 
         self.is_stopped = False

@@ -214,7 +214,7 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the table `stored` after replacing each cell for which `live` has at least as many results.
+    """Return the table `stored`, in which a cell of `live` replaces the stored cell unless the latter has more results.
 
     `live` is the running evaluation, or a table of shipped or stored results. Both tables may contain results on
     different data with the same key, for example real files and generated data. The results in `stored` on these data
@@ -229,8 +229,8 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            # Instead of the errors of its test rows, a shipped cell contains an error rate and a comparison. They are
-            # retained if both cells have the same runs and errors.
+            # A shipped cell contains an error rate and a comparison instead of the errors of its test rows. Retain both
+            # if `running` has the same runs and errors.
             if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running

@@ -114,8 +114,8 @@ class Fitting(QObject):
         if parameters.fit_on == "thresholded":
             shared += ["squashing", "threshold"]
         if any(getattr(shown, name) != getattr(parameters, name) for name in shared):
-            # If the inputs of the layers or the sharing of weights have changed, no preview is computed. Views would
-            # combine it with the scatter matrices of the earlier stack, which do not match it.
+            # If the layers are now fitted to other inputs, or share weights differently, no preview is computed. Views
+            # would combine the preview with the scatter matrices of the earlier stack, which do not match it.
             features = ()
         seconds = _SETTLE_SECONDS if settle else 0.0
 

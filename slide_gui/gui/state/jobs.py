@@ -156,7 +156,7 @@ class JobQueue(QObject):
     status_changed(object)
         The `JobStatus` of a job that has run for more than 0.25 s; None when no job is left.
     busy_changed()
-        The property `busy` may have changed. The signal is emitted when it has been stable for 100 ms.
+        The property `busy` may have changed. The signal is emitted when `busy` has been stable for 100 ms.
     problem(object)
         The `UserMessage` about a job that failed.
     """

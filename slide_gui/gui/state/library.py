@@ -85,7 +85,7 @@ class RunLibrary(QObject):
     def add(self, runs: Sequence[StoredRun]) -> None:
         """Add runs that a job of this window has just stored to `runs`, without reading the run store again."""
         if self.reading or not self.listed:
-            self.refresh()  # The list that is being read now may not contain these runs.
+            self.refresh()  # The list that is being read now may not contain the new runs.
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()

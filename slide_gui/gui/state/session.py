@@ -1,4 +1,4 @@
-"""The state of a window. Its run library and controllers are built when first needed; their imports are slow."""
+"""The state of a window. Its run library and controllers are slow to import, so they are built when first needed."""
 
 from functools import cached_property
 from pathlib import Path
@@ -116,5 +116,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # This queue is stopped last, because the end of the evaluation adds a job to it, which reads stored results.
+        # `queue` is stopped last, because the end of the evaluation adds a job to it, which reads stored results.
         self.queue.stop()

@@ -247,7 +247,7 @@ class Workspace(QObject):
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the open files with the settings `reading`, or confirm these settings if they are in use; store them."""
+        """Read the open files with the settings `reading`, or confirm settings that are in use. Store the settings."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return
@@ -311,7 +311,7 @@ class Workspace(QObject):
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def _keep_layers(self) -> None:
-        """Add the layers of the open data to `earlier`, and discard the oldest layers beyond `_MOST_BYTES`."""
+        """Add the layers of the open data to `earlier`, and discard the oldest if the total exceeds `_MOST_BYTES`."""
         dataset, stack = self.dataset, self.fitting.stack
         if dataset is None or stack is None or not stack.layers:
             return
@@ -460,7 +460,7 @@ def _changed(state: State, old: State) -> str:
 
 @cache
 def _check_blas() -> None:
-    """Raise an error if NumPy multiplies float32 matrices incorrectly; this is checked once, in the job queue."""
+    """Raise an error if NumPy multiplies float32 matrices incorrectly. The check runs once, in the job queue."""
     if not float32_scatter_is_exact():
         raise RuntimeError(
             "this version of NumPy multiplies float32 matrices incorrectly, so every result would be wrong. "

@@ -43,7 +43,7 @@ _TIP = 80  # Maximum number of characters in a line of a tooltip.
 Receiver = Callable[..., object]  # Receiver of a signal: a slot or another signal.
 
 
-@lru_cache(maxsize=64)  # the Weights page wraps the same tooltips while a slider moves
+@lru_cache(maxsize=64)  # While a slider moves, the Weights page wraps the same tooltips repeatedly.
 def wrapped(text: str) -> str:
     """Insert line breaks into the long lines of a plain-text tooltip. Qt itself wraps only rich text."""
     return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))
@@ -152,7 +152,7 @@ class ElidedBox(QComboBox):
     def __init__(self, parent: QWidget, name: str = "", tip: str = "", least: int = 9) -> None:
         super().__init__(parent, minimumContentsLength=least)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        # With this policy, a click or the Tab key moves the focus to the box, but the mouse wheel does not.
+        # With the policy StrongFocus, a click or the Tab key moves the focus to the box, but the mouse wheel does not.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(name)
         self.setToolTip(tip)
@@ -263,7 +263,7 @@ class UndoOfWindow(QObject):
     line : QLineEdit
         The text field. While its text is being edited, it handles the shortcuts itself and undoes the typing.
     always : bool
-        True to let the window handle the shortcuts even then, because its undo history records every typed character.
+        True to let the window handle the shortcuts even during editing, because its history records every character.
     """
 
     def __init__(self, line: QLineEdit, *, always: bool = False) -> None:

@@ -367,7 +367,7 @@ class WeightTiles(PaintedWidget):
             self._images[tile.identity] = (size, theme), image
         return image
 
-    # Mouse and keyboard
+    # Methods that respond to the mouse and the keyboard
 
     def _hover(self, spot: tuple[int, int, int] | None) -> None:
         if spot != self._hovered:

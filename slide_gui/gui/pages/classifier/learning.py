@@ -133,7 +133,7 @@ class CriterionPlot(Plot):
         x, y, brushes = map(list, zip(*dots, strict=True)) if dots else ([], [], [])
         self._ends.setData(x=x, y=y, pen=self._pen(theme.background, 1.5), brush=brushes)
 
-    # These methods draw the labels, and the marks that move with the mouse or the arrow keys.
+    # Methods that draw the labels, and the marks that move with the mouse or the arrow keys
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Write the smallest criterion from each starting point to the right of the plot."""
@@ -164,7 +164,7 @@ class CriterionPlot(Plot):
         step = self._current
         return None if step is None else (self.position(step), self._lines(step))
 
-    # These methods respond to the mouse and to keys.
+    # Methods that respond to the mouse and the keyboard
 
     def _at(self, place: QPointF) -> WidthsStep | None:
         """Return the iteration nearest to a position in pixels, on the curve that is vertically closest to it."""

@@ -44,8 +44,8 @@ _VARIANCES = [
     for share in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 ]
 _CAPTION = 7  # Length in characters of the longest class name that fits below an image.
-# Smallest heights in pixels of the page with up to five classes, and of a row of the confusion matrix. On a lower page,
-# widgets would overlap. In a lower row, the name of the class would be hidden.
+# Smallest heights in pixels of the page with up to five classes, and of a row of the confusion matrix. If the page were
+# lower, widgets would overlap. If a row were lower, the name of its class would be hidden.
 _LEAST_HEIGHT, _ROW = 440, 14
 
 
@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
-        # The gallery was last filled for this result, cell of the confusion matrix, `stale` flag and data set.
+        # The result, cell of the confusion matrix, `stale` flag and data set for which the gallery was last filled.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -109,7 +109,7 @@ class ClassifierPage(Page):
         self.choose({"variance": "0.8"})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        row.addSpacing(4 * bool(row.count()))  # This space separates the caption from the previous box.
+        row.addSpacing(4 * bool(row.count()))  # Separate the caption from the combo box to its left.
         caption = placed(row, label(name, self))
         box = placed(row, ElidedBox(self, name, tip, least=7), 1)
         caption.setBuddy(box)
@@ -230,7 +230,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # This is the progress of the cancelled training.
+            self._show_training(controller.training.latest, stale)  # Show the progress of the cancelled training.
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -260,7 +260,7 @@ class ClassifierPage(Page):
         spec = self._controller.spec
         at = f"{_place(spec)} (not the parameters in the panel)" if spec is not None and stale else ""
         if seen.history and spec is not None:
-            # If the criterion is "auto", this call returns the criterion that is used for this number of classes.
+            # `resolved` replaces the criterion "auto" by the criterion that is used for this number of classes.
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
@@ -417,7 +417,7 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an image with one bar per feature. Its height is the value relative to the range in the training set.
+    """Return an image with one bar per feature. The height of a bar shows where its value lies in the training range.
 
     If there are more than 64 features, each bar shows the largest relative value of a few adjacent features.
     """

@@ -177,7 +177,7 @@ class ErrorPlot(Plot):
         """Return a pen in the colour of a depth, which is dashed if a smaller depth already has this colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
-    # These methods draw the labels, the cursor, and the rings around points.
+    # Methods that draw the labels, the cursor, and the rings around points
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()

@@ -176,7 +176,7 @@ class CurvesPage(Page):
             return
         dataset, usual = self._workspace.dataset, self._controller.requested_sweep or self._controller.usual_sweep()
         if dataset is None or usual is None:
-            self._controller.start_sweep()  # This call shows a message about why no sweep can start.
+            self._controller.start_sweep()  # `start_sweep` shows a message that explains why no sweep can start.
             return
         if self._dialog is None:
             from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
@@ -376,7 +376,7 @@ class CurvesPage(Page):
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
-        if arguments != self._known_of[0]:  # Moving the noise slider changes none of these arguments.
+        if arguments != self._known_of[0]:  # While the noise slider moves, the previous results are reused.
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
@@ -460,7 +460,7 @@ class CurvesPage(Page):
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        # This is the test error of the classifiers that were retrained on all training rows at the selected point.
+        # `rate` is the test error of the classifiers that were retrained on all training rows at the selected point.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
         trained = f"retrained on all training rows{'' if setting.spec.labels is None else ' with all labels'}"
@@ -503,5 +503,5 @@ def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointS
     """Return a point for the error that a sweep or an estimate is computing. An estimate does not learn widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate
-    note = "preliminary estimate with median widths or those of the nearest noise level" if state == "refining" else ""
+    note = "preliminary estimate with median widths or the widths at the nearest level" if state == "refining" else ""
     return ErrorPoint(*place, rate, "", state, note)

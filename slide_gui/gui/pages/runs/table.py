@@ -53,7 +53,7 @@ from slide_gui.text import count, counted, level, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-# These types select the overload of layoutAboutToBeChanged and layoutChanged that has a layout hint. With the hint
+# `_LAYOUT` selects the overload of layoutAboutToBeChanged and layoutChanged that has a layout hint. With the hint
 # VerticalSortHint, Qt tracks one index per selected row instead of one per cell (0.07 s instead of 1.7 s).
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
@@ -130,7 +130,7 @@ class RunModel(QAbstractTableModel):
         self.changePersistentIndexList(followed, moved)
         self.layoutChanged[_LAYOUT].emit([], QAbstractTableModel.LayoutChangeHint.VerticalSortHint)  # type: ignore[index]
 
-    # These methods override methods of QAbstractTableModel.
+    # Methods that override methods of QAbstractTableModel
 
     def rowCount(self, parent: Index = NONE) -> int:
         return 0 if parent.isValid() else len(self.rows)

@@ -198,7 +198,7 @@ class CopiesPlot(Plot):
             return None
         return self.position(self._current, known[0]), self.lines_at(self._current)
 
-    # Mouse and keyboard
+    # Methods that respond to the mouse and the keyboard
 
     def _at(self, place: QPointF) -> int | None:
         if not self.box().adjusted(-8, 0, 8, 8).contains(place):
@@ -245,9 +245,9 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, row of Wₘ, row of W, and difference between the two rows")
-        self._data = self._workspace.dataset  # The data set to which the results below belong.
+        self._data = self._workspace.dataset  # The data set from which the copies are drawn.
         self._fitted: Layer | None = None  # The fitted layer for which `_study` computes W_m.
-        self._study: CopiesStudy | None = None  # Computes `copies`. None after it has finished.
+        self._study: CopiesStudy | None = None  # Computes `copies`; None when `copies` is complete.
         self.copies: Copies | None = None
         # The number of copies m that the user selected in the plot. Its results may not be computed yet.
         self._wanted = 32

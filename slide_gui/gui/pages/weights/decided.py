@@ -317,7 +317,7 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return the colour of the layer of each share. It does not depend on whether the input h⁰ has a share."""
+        """Return the colour of each layer that has a share. The colours are the same with and without a share of h⁰."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]

@@ -116,7 +116,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # The layout of the text depends only on the width.
+        if self.width() != self._shown_width:  # Only a new width changes the layout of the text.
             self._show()
 
 

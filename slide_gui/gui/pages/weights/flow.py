@@ -236,7 +236,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            # A new image on the canvas, like a stroke, makes the canvas emit `drawn`, which refreshes the view.
+            # A new image, like a stroke, makes the canvas emit `drawn`. The slot `_drawn` then refreshes the view.
             self._shown.show_on(self.view.canvas)
 
     @Slot(object)
@@ -305,11 +305,11 @@ class FlowPart(View):
         here, there = FittedModel.of(dataset, model.stack).scaling, model.scaling
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
-        (low, size), (other, other_size) = here[:, 0], there[:, 0]
-        return f"{text}; scaled from {low:g} … {low + size:g} here, from {other:g} … {other + other_size:g} in training"
+        (low, size), (first, span) = here[:, 0], there[:, 0]
+        return f"{text}; scaled to 0–1 from {low:g} … {low + size:g}, in training from {first:g} … {first + span:g}"
 
     def _take_stack(self) -> None:
-        """Update the layers to show. During a new fit to the same data, keep the last complete stack."""
+        """Update the layers that the view shows. During a new fit to the same data, keep the last complete stack."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         if dataset is None:
             return
@@ -392,7 +392,7 @@ class FlowPart(View):
 
 _NOT_EXPORTED = "To export the Flow view, select “these data” in the box “learned on”."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
-# If the layers take two lines, only one number is shown below each hᵏ.
+# If the layers form two lines, there is space for only one number below each hᵏ.
 _SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
 
 

@@ -178,7 +178,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance between a tile and its title or captions. The canvas needs it for its focus ring."""
+        """Return the distance from a tile to its title and captions, which leaves space for the canvas's focus ring."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -194,7 +194,7 @@ class FlowLayout(ImageLayout):
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # The next column begins the second line of layers.
-            middle += 0.1 * ARROW  # Without this shift, two arrows would overlap.
+            middle += 0.1 * ARROW  # The shift prevents two arrows from overlapping.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -414,7 +414,7 @@ class FlowView(Picker):
             self._images[tile, theme.name] = image
         return image
 
-    # Mouse and keyboard
+    # Methods that respond to the mouse and the keyboard
 
     def _at(self, point: QPointF) -> int | None:
         indices = (self.layout_of().index(box, point) for _, box, _ in self._tiles())

@@ -83,7 +83,7 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self._brush = 1
         self._views = placed(self.column, QStackedWidget(self), 1)
-        # Without this minimum size, the page could not be smaller than its largest view, even if that view is hidden.
+        # Without a minimum size, the page could not be smaller than its largest view, even if that view is hidden.
         self._views.setMinimumSize(200, 160)
         self.tabs.idClicked.connect(self._tab_chosen)
         self._view(VIEWS[0])
@@ -260,7 +260,7 @@ class WeightsPage(Page):
     def _show_state(self, state: State, old: State) -> None:
         image = state.selection.sample, state.test_row
         if image != (old.selection.sample, old.test_row) or state.drawing is not old.drawing:
-            self.shown.refresh()  # This emits `ShownImage.changed`, which updates the views that show the image.
+            self.shown.refresh()  # `refresh` emits `ShownImage.changed`, which updates the views that show the image.
         others = replace(state.selection, sample=old.selection.sample)
         if others != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()

@@ -41,7 +41,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare the filled images. W suits any set of hidden pixels; the best map for this set usually errs less.",
+        "Compare the filled images. W suits any set of hidden pixels; the best map for this set is usually better.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
