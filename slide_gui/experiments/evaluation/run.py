@@ -262,8 +262,8 @@ class _Evaluation:
     def _update(self) -> None:
         """Update the list of active splits and report the state.
 
-        Each split without a selected candidate will still need a run on test rows. The loop is informed of these runs,
-        so that its estimate of the remaining time includes them.
+        Each split without a selected candidate will still need a run on test rows. These runs are announced to the
+        `RunLoop`, so that its estimate of the remaining time includes them.
         """
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.runs))

@@ -55,7 +55,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # If there is only one version, no selection is needed, so that its stored runs need not be counted.
+            # If there is only one version of the data, it is selected without counting its stored runs.
             sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -392,7 +392,7 @@ class Cell:
 
     @property
     def features(self) -> float | None:
-        """Median duration of feature generation in seconds, over the runs that timed it. None if there are none."""
+        """Median duration of feature generation in seconds, over the runs that timed it. None if no run timed it."""
         known = [answer.features for answer in self.answers if answer.features is not None]
         return float(median(known)) if known else None
 

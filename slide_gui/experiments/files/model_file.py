@@ -151,7 +151,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     DataError, ValueError
         If the data are not those of the result, or the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # This import is slow, and other functions do not need it.
+    from slide_gui.experiments.runs.run import restore  # The import is slow, and other functions do not need it.
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")

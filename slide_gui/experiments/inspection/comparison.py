@@ -74,7 +74,7 @@ class RunComparison:
 
 
 def compare_errors(first: RunResult | StoredRun, second: RunResult | StoredRun) -> McNemar | None:
-    """Return McNemar's test of two runs on the same test rows, or None if these are different or unknown."""
+    """Return McNemar's test of two runs on the same test rows, or None if their test rows differ or are unknown."""
     if first.row_errors is None or second.row_errors is None:
         return None
     errors = error_matrix((first.row_errors, second.row_errors))

@@ -98,7 +98,7 @@ class Flip:
         The predicted class of the changed image.
     fewest : bool
         True if no smaller set of such changes can alter the class. This is certain for one or two changed features,
-        because all changes of single features are tried first. Three or more features are found by a greedy search. It
+        because the change of each feature alone is tried first. Three or more features are found by a greedy search. It
         tries the features whose individual changes lower the margin of the predicted class most. It also tries the
         features whose changes bring the image closer to the nearest support vector of the second-best class.
         Unnecessary changes are undone at the end.
@@ -111,7 +111,7 @@ class Flip:
 
 
 class Decider:
-    """Explains the predictions of a trained SVM for single images.
+    """Explains the predictions of a trained SVM for individual images.
 
     Parameters
     ----------

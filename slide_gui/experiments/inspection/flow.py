@@ -110,7 +110,7 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 
 
 class Forward:
-    """Applies stacks to single images. The weights of each layer are converted to the data type of the stack only once.
+    """Applies stacks to individual images. Each layer's weights are converted to the data type of the stack only once.
 
     The computation does not use BLAS, so that it need not wait until another thread has computed its matrix products.
     For four layers with 784 features, it takes about half a millisecond.

@@ -16,8 +16,8 @@ class Likeness:
 
     Let z = [x, 1] for an image x, and let Z have one row z per training image. The leverage of x is zᵀ(ZᵀZ + I)⁻¹z. It
     is large if the bright pixels of x, or their combination, are bright in few training images. The limit of the
-    leverage is determined from the leverage of each training image with respect to all other training images. This is h
-    / (1 − h), where h is the leverage with respect to all training images, including the image itself.
+    leverage is determined from the leverage of each training image with respect to all other training images. This
+    leverage is h / (1 − h), where h is the leverage with respect to all training images, including the image itself.
 
     Parameters
     ----------

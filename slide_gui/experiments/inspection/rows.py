@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four layers for MNIST take 40 MB.
 
-# With other squashing functions, weights change too fast with the noise level to be interpolated.
+# Squashing functions for which layers are interpolated. With others, weights change too fast with the noise level.
 _INTERPOLATED = "threshold", "tanh"
 _REST_SECONDS = 0.02  # A slider is at rest if its value has not changed for this time.
 _NEAR = 2  # The function `nearby_peak` searches up to this distance, in pixels.
@@ -87,7 +87,7 @@ class Explorer:
         self._problems: dict[tuple[str, float, bool], str] = {}  # Maps (squashing, threshold, depth > 0) to a warning.
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}
         self.interpolation: Interpolation | None = None
-        # The most recent approximate layers. This tuple is emptied after each fit.
+        # The most recent approximate layers. The tuple is emptied after each fit.
         self._approximated: tuple[ApproximateLayer, ...] = ()
 
     def update(
@@ -350,7 +350,7 @@ def rows_by_noise(
     ValueError
         If a parameter is out of range, the rows cannot be fitted, or a pixel does not exist.
     """
-    # This import is slow, because it also imports the SVM. The rest of this module does not need it.
+    # The import is slow, because it also imports the SVM. Other functions of this module do not need it.
     from slide_gui.experiments.files.model_file import FittedModel
 
     explorer, weights = Explorer(dataset.train, dataset.image_shape), []

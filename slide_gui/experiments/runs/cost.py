@@ -102,7 +102,7 @@ _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
 """Seconds that each pair of classes after the first pair adds to learning widths and to tuning C.
 
 For example, with 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths,
-all pairs after the first add at least `_ROW_TUNING` seconds per row and class to tuning C.
+all pairs after the first together add at least `_ROW_TUNING` seconds per row and class to tuning C.
 """
 # Seconds per row, weight and epoch for pre-training and for fine-tuning autoencoders. The estimate assumes that
 # fine-tuning does not stop early.

@@ -340,7 +340,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         return _mean_of_members(data, progress, reuse)
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
-            estimator.make(name, spec.seed)  # This reports an unusable estimator before the computation starts.
+            estimator.make(name, spec.seed)  # An unusable estimator raises an error here, before the computation.
     logged_seconds = reuse.log_of(spec.hash).rewind()
     fitting, learning_time, evaluating = typical = run_parts(spec, RunShape.of(data.dataset))
     collector = ProgressCollector(progress, logged_seconds, sum(typical))

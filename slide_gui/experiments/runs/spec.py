@@ -338,7 +338,7 @@ class RunSpec:
         drawn = object.__new__(RunSpec)  # `replace` would take twice as long for the 28 000 specs of an evaluation.
         new = data | {"split": split, "seed": seed, "svm": svm, "sda": sda, "neighbour": None, "members": members}
         vars(drawn).update(vars(spec) | new | {"_normal": None})
-        vars(drawn).pop("hash", None)  # a cached value of `spec`
+        vars(drawn).pop("hash", None)  # Discard the cached hash of `spec`.
         return drawn
 
     @property

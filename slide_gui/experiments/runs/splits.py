@@ -174,7 +174,7 @@ def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
     """
     if dataset.missing is None:
         return dataset
-    from slide_gui.core.imputation import LinearImputer  # This import is slow, because it imports scikit-learn.
+    from slide_gui.core.imputation import LinearImputer  # The import is slow, because it loads scikit-learn.
 
     try:
         train, test = dataset.known_cells
@@ -275,7 +275,7 @@ def _scaled_by(
     """Return all rows and their scaling. If a table is scaled, the ranges of its training rows define the scaling."""
     if dataset.unscaled is None:
         return rows, dataset.scaling
-    from slide_gui.data.assemble import rescaled  # imported here, because starting the window does not need it
+    from slide_gui.data.assemble import rescaled  # The import is deferred, because the window starts without it.
 
     return rescaled(dataset, training)
 
@@ -389,7 +389,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             raise DataError(str(error), place) from None
     if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes are held out.
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # In a checked spec, `training` is "split" too in this case.
+    if spec.fit_rows == "split":  # A checked spec then also has the value "split" for `training`.
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows

@@ -23,7 +23,7 @@ from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # Maximum time in seconds to wait for another process to release its lock.
 _LARGEST = 64 << 20  # Largest accepted size, in bytes, of one value in the database.
-_ENVIRONMENT = {  # These errors of SQLite are caused by the environment, not by a damaged file.
+_ENVIRONMENT = {  # Errors of SQLite that are caused by the environment, not by a damaged file.
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -72,7 +72,7 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._closing = ExitStack()  # This stack deletes the copy that `_open_for_reading` may create.
+        self._closing = ExitStack()  # Closing the stack deletes the copy that `_open_for_reading` may create.
         self._is_intact = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
@@ -159,7 +159,7 @@ class Database:
 
     def keep_write_ahead_log(self) -> None:
         """Switch to a write-ahead log, so that other processes can read while this one writes. Make commits durable."""
-        # SQLite reports an error at once if another process is making the same switch. The loop then tries again.
+        # SQLite reports an error at once if another process is also switching the file. The loop then tries again.
         until = time.monotonic() + _WAIT
         while True:
             try:

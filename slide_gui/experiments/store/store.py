@@ -289,7 +289,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # The arrays may have been removed too.
+                    with suppress(DataError, KeyError):  # The arrays may have been removed with the store.
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())
@@ -559,7 +559,7 @@ def get_or_run(
     Cancelled
         If `progress` cancels the computation.
     """
-    from slide_gui.experiments.runs.fitting import Reuse  # This import is slow, and reading a store does not need it.
+    from slide_gui.experiments.runs.fitting import Reuse  # The import is slow, and reading a store does not need it.
     from slide_gui.experiments.runs.run import RunProgress, run
 
     if store is not None:

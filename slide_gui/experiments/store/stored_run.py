@@ -141,13 +141,13 @@ def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[st
     return different
 
 
-@lru_cache(maxsize=1024)  # The runs of the full evaluation protocol have 376 distinct settings.
+@lru_cache(maxsize=1024)  # The cache can hold the 376 settings of all runs of the full evaluation protocol.
 def _parsed(text: str) -> Setting | None:
     try:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document({"fingerprint": "", **different})
-        spec.checked()  # This raises ValueError for values that this version of the program does not accept.
+        spec.checked()  # `checked` raises ValueError for values that this version of the program refuses.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None

@@ -199,7 +199,7 @@ class ClusterExecutor:
             return None
         shared = shared_networks(task.request.spec)
         if shared:
-            with suppress(Exception):  # This query fails if the scheduler is no longer running.
+            with suppress(Exception):  # `who_has` fails if the scheduler is no longer running.
                 self._cluster.places[shared] = next(iter(self._client.who_has([future]).values()))[0]
         del self._tasks[spec_hash]
         return result

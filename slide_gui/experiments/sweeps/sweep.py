@@ -272,7 +272,7 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
     for run in stored:
         if run.fingerprint in shapes and run.setting is not None:
             shape = shapes[run.fingerprint]
-            with suppress(ValueError):  # The parameters may be damaged, or of another program version.
+            with suppress(ValueError):  # The parameters may be damaged, or written by another program version.
                 cost.add(_kind(run.setting, run.noise, run.depth, run.fingerprint, shape), run.seconds)
     return cost
 
