@@ -147,7 +147,7 @@ def theme_of(widget: QWidget) -> Theme:
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application. With ``"system"``, it also follows later changes of the system's theme.
+    """Apply a theme to the application. With ``"system"``, the theme follows that of the system, even after changes.
 
     Parameters
     ----------

@@ -266,7 +266,7 @@ class _Sweep:
 def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -> CostModel:
     """Return a model of run durations that is fitted to the durations of stored runs.
 
-    Only runs on the data sets in `shapes` are used, which maps the fingerprints of data sets to their shapes.
+    `shapes` maps the fingerprints of data sets to their shapes. Runs on other data sets are not used.
     """
     cost = CostModel()
     for run in stored:

@@ -59,8 +59,8 @@ class TrialState:
     title : str
         Name of the current stage, for display.
     seconds_left : float
-        Estimated seconds until the end of the trial. While settings are compared, the estimate is limited to the rest
-        of the budget or, if that is shorter, to the time reserved for the test.
+        Estimated seconds until the end of the trial. While settings are compared, the estimate is at most
+        the rest of the budget or the time reserved for the test, whichever is longer.
     """
 
     points: tuple[SweepPoint, ...]

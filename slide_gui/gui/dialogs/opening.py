@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
+        self.setMinimumHeight(0)  # Without a reset, `heightForWidth` returns at least the previous minimum height.
         # `heightForWidth` returns −1 if the text is empty.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 

@@ -16,7 +16,7 @@ from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
 _RESET = (
-    "Theme, display size, panel, folders, export options, where runs are computed, and time limit of “Try on my data” "
+    "Theme, display size, panel, folders, export options, place of computation, and time limit of “Try on my data” "
     "return to their defaults. Recent files and how they are read are forgotten. Data, runs and sessions remain."
 )
 

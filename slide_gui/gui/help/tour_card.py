@@ -44,7 +44,7 @@ def card_texts() -> tuple[CardText, ...]:
 
 
 class TourCard(QFrame):
-    """A card with a question, an action for the user, and its result.
+    """A card with a question, an action for the user, and the result of the action.
 
     The card is part of the window's layout and does not cover other widgets.
 
@@ -53,7 +53,7 @@ class TourCard(QFrame):
     action, result : PlainLabel
         Labels that describe what the user should do, with links to commands, and what the user then sees.
     state : PlainLabel
-        Label with the number of the card, such as "2 of 9", and with a tick mark after the user has done the action.
+        Label with the number of the card, such as "2 of 9", and a tick mark after the user has completed the action.
     back, next, leave : QPushButton
         Buttons that show the previous or the next card, or end the tour.
     """

@@ -104,7 +104,7 @@ class Page(QWidget):
         self.tabs.idClicked.connect(self.chosen)
         self.heading = placed(self.column, QWidget(self))
         self.head = flush(QHBoxLayout(self.heading), 12)
-        self.head.addStrut(28)  # Headings with and without tabs have the same height.
+        self.head.addStrut(28)  # Give headings with and without tabs the same height.
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         row = nested(self.head, QHBoxLayout(), spacing=2)

@@ -325,7 +325,7 @@ class Plot(HoverWidget):
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
-        """Respond to a click. `target` is the item at this position, or None if there is no item."""
+        """Respond to a click at `place`. `target` is the item at this position, or None if there is no item."""
         if target is not None:
             self._hover(target)
             self._click(target)

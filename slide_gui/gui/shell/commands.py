@@ -81,7 +81,7 @@ class Action(QAction):
         self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # The shortcut of the action then works everywhere in the window.
+        window.addAction(self)  # Now the shortcut of the action works everywhere in the window.
 
     @Slot()
     def trigger(self) -> None:
@@ -213,7 +213,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # If training is impossible, the page then shows the reason.
+        page.train_button.click()  # If training is impossible, clicking shows the reason.
 
 
 def _sweep(window: MainWindow) -> None:
@@ -424,7 +424,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         _image(
             "corrupt_again", "New corruption", "Ctrl+Shift+K",
-            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Corrupt new random pixels in the Flow view",
+            lambda w: w.weights_page.set_view(FLOW).corrupt_again(), "Corrupt a new random selection of pixels",
         ),
         _drawing(
             "reset_drawing", "Reset the drawn image", "Ctrl+R", lambda w: w.workspace.draw(None),

@@ -427,7 +427,7 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the panel if the window is too narrow, and the preview of the first rows if it is not high enough."""
+        """Hide the panel if the window is too narrow, and the preview of the first rows if the window is too low."""
         super().resizeEvent(event)
         self.reading_preview.fit()
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):

@@ -139,7 +139,7 @@ class PageStack(QStackedWidget):
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
         """Show the page `shown`, and restore the settings of all pages from tuples as returned by the method `choices`.
 
-        Pages that are not built yet get their settings when they are built. Settings without a tuple are reset.
+        A page that is not built yet gets its settings later. Settings for which there is no tuple are reset.
         """
         self._pending_choices = {name: dict(first) for name, first in self._initial_choices.items()}
         for page, name, value in choices:

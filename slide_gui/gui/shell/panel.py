@@ -388,7 +388,7 @@ class ParameterPanel(VerticalScroll):
                 with self._part(name):
                     self._boxes[name] = self._add_box(name, self._workspace.select)
 
-    # Actions of the user -----------------------------------------------------------------------------------------
+    # User actions ------------------------------------------------------------------------------------------------
 
     @Slot(int)
     def _choose_dataset(self, index: int) -> None:

@@ -53,7 +53,7 @@ class SessionKeeper(QObject):
     known_folders : callable
         Returns folders to search for the data of a session if they have been moved.
     ask_where_data_are : callable
-        Asks the user for the folder to which the data of a session were moved, and returns it, or None.
+        Asks the user for the folder to which a session's data were moved. Returns the folder, or None after Cancel.
     inputs : callable
         Returns a function that lists the files that a session file must not overwrite.
     snapshot : SessionRecord or None
@@ -140,7 +140,7 @@ class SessionKeeper(QObject):
         return True
 
     def _restore(self, record: SessionRecord, path: Path, folders: Iterable[Path]) -> None:
-        """Open the data of a session that was read from `path`; if they are missing, offer the user to locate them."""
+        """Open the data of a session that was read from `path`; if they are missing, let the user locate them."""
         try:
             self._pending = located(record, path, [*folders, *self.known_folders()])
             self._workspace.open(self._pending.source, State(record.parameters, record.selection))

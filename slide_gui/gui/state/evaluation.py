@@ -1,4 +1,4 @@
-"""The evaluation, which reproduces the paper's tables: its stored results and the job that computes the others."""
+"""The evaluation, which reproduces the paper's tables: its stored results and the job that computes missing results."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -153,7 +153,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
-            # Compute and cache the comparisons here, in the worker thread, because their import of SciPy is slow.
+            # Compute and cache the comparisons in the worker thread, because they import SciPy, which is slow.
             _ = state.comparisons
             # Report the stored results before computing the remaining cost, which takes a second.
             progress.report(0.1, (table, state, {}, None))

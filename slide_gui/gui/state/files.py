@@ -17,7 +17,7 @@ _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
-"""The key of the setting that determines if the program restores the last session at its start."""
+"""The key of the setting that determines whether the program restores the last session at its start."""
 
 
 class FileChoices:

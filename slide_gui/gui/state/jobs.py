@@ -304,7 +304,7 @@ class JobQueue(QObject):
     def _drain(self) -> None:
         """Deliver the latest payload of each job, every `_REDRAW_SECONDS` at most; finish ended jobs at once."""
         for job in list(self._jobs.values()):
-            if not job.awake or job.number not in self._jobs:  # A callback of another job may have cancelled it.
+            if not job.awake or job.number not in self._jobs:  # Another callback may have cancelled the job.
                 continue
             latest = job.drained if job.payload is None else job.delivered
             wait = latest + _REDRAW_SECONDS - time.monotonic()

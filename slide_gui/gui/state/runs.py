@@ -36,11 +36,11 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """The key of the setting that holds the time budget of a trial."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that cost more start only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # More expensive estimates start only at the user's request.
 
 
 class _TooLong(Exception):
-    """Raised in an estimate that has exceeded its time limit, to end it."""
+    """Raised to end an estimate that has exceeded its time limit."""
 
 
 def stored_budget(settings: QSettings) -> float:
@@ -289,7 +289,7 @@ class RunController(QObject):
 
     @Slot()
     def _end_estimate(self) -> None:
-        """If the estimate is incomplete, discard it and make its run `offered`."""
+        """If the estimate is incomplete, discard it and store its run in `offered`."""
         spec, seen = self.estimated, self.estimate.latest
         estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if estimate is None or estimate.done < estimate.total:

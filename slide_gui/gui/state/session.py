@@ -24,14 +24,14 @@ class Session(QObject):
     store : Path
         Path of the run store.
     settings : QSettings
-        Settings of the program, which contain where runs are computed.
+        Settings of the program, which determine where runs are computed.
 
     Signals
     -------
     status_changed(object)
-        Like the signal of `JobQueue`, for the window's queue or, if it has no job, the queue that waits for a cluster.
+        The `JobStatus` of the window's queue or, if it is empty, of the queue that waits for a cluster.
     busy_changed()
-        Like the signal of `JobQueue`, for the window's queue and for the queue that waits for a cluster.
+        The property `busy` may have changed.
     place_changed()
         The user changed where runs are computed, or the state of the connection to workers changed.
     """

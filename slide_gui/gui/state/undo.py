@@ -10,7 +10,7 @@ _MOST_STEPS = 200
 
 
 class UndoHistory(QUndoStack):
-    """The last 200 steps that can be undone. All changes of one gesture, such as dragging a slider, form one step."""
+    """The last 200 steps that can be undone. All changes in one gesture, such as dragging a slider, form one step."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent, undoLimit=_MOST_STEPS)

@@ -230,7 +230,7 @@ class Workspace(QObject):
         return Opened(source, dataset, explorer, self.confirmed, self.state)
 
     def restore(self, opened: Opened, state: State) -> None:
-        """Show the data of a snapshot in the given state. If other data are being opened, cancel this job."""
+        """Show the data of a snapshot in the given state. If other data are being opened, stop opening them."""
         self.queue.cancel(channel="open")
         if opened.dataset is not self.dataset:
             self._opened(opened)
@@ -247,7 +247,7 @@ class Workspace(QObject):
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the open files with the settings `reading`, or confirm settings that are in use. Store the settings."""
+        """Read the open files with the settings `reading`, or confirm them if they are in use. Store the settings."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return

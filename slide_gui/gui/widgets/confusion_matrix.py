@@ -66,7 +66,7 @@ class ConfusionMatrix(ColorTable):
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the largest fraction of the samples of one class that is predicted as one other class.
+    """Return the frequency of the most frequent error, as a fraction of the true class.
 
     If there are no errors, return a small positive number instead of 0, because the result is used as a divisor.
     """

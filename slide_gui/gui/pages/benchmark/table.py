@@ -291,7 +291,7 @@ class EvaluationTable(ResultTable):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
-        paper = "paper "  # The title of the column already contains this word, so its cells omit it.
+        paper = "paper "  # Cells in a column with the title "paper" omit this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

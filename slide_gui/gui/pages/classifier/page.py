@@ -119,7 +119,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # The Error curves page uses the same SVM settings.
+        self._controller.svm = self.svm()  # The Error curves page uses these SVM settings, too.
         self.chosen.emit()
         self.refresh()
 

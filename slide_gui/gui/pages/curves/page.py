@@ -108,7 +108,7 @@ class CurvesPage(Page):
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # A selection for another data set is ignored, for example after a restart.
+            return chosen  # Otherwise, it was selected for other data, for example before a restart.
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text

@@ -385,7 +385,7 @@ class FlowPart(View):
         self.notice.setContentsMargins(6 * is_badge, 0, 6 * is_badge, 0)
 
     def hideEvent(self, event: Any) -> None:
-        """Stop the prediction of the classifier while the view is hidden."""
+        """Stop predicting the class of the image while the view is hidden."""
         super().hideEvent(event)
         self._decided.controller.rest()
 

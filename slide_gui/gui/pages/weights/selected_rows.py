@@ -179,7 +179,7 @@ class TileSource:
         return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
-        """Return tiles with the rows of W that reconstruct these features, from fitted layers or from their preview."""
+        """Return tiles with the rows of W that reconstruct these features, from fitted layers or from a preview."""
         state, fitting = self._workspace.state, self._workspace.fitting
         levels, layers = state.selection.levels, range(1, state.parameters.depth + 1)
         quantity, shape = "contribution" if self.shows_contributions() else "", self.shape

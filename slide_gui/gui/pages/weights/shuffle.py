@@ -136,7 +136,7 @@ class ShuffleView(Experiment):
     def _sentence(self, ready: bool) -> str:
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
-            size = f"its largest weight or bias is {most}."
+            size = f"the largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
                 return f"Kernels use pixel positions: W, put back in order, differs by {worst}; {size}"
             return f"W, put back in order, differs from the original by at most {worst}; {size}"

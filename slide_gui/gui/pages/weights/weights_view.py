@@ -238,7 +238,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
-    """Return, as text, a weight, its contribution and rank, the bias of the row, and the weight's share of the row."""
+    """Return, as text, a weight, its contribution and rank, the row's bias, and the share in the sum of magnitudes."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if row.rms is None else short_signed(weight * float(row.rms[source]))
