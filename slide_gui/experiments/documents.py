@@ -98,7 +98,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        # If only one type is valid, the function for this type raises a more precise error than the one below.
+        # If only one type is valid, the error for this type is more precise than the general error below.
         if len(readers) == 1:
             return readers[0](value, name)
         for reader in readers:

@@ -141,7 +141,7 @@ class _SplitRuns:
             deepest = max(point.depth for point in points)
             requests = [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in points]
         else:
-            # With deepest=None, this run does not reuse a representation that another run has fitted, so its whole
+            # With deepest=None, the run does not reuse a representation that another run has fitted, so its whole
             # feature generation is timed.
             requests = [RunRequest(self.selected.final.spec, self._dataset, self.rank, None)]
         self.waiting = {request.spec.hash for request in requests}

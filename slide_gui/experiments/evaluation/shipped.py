@@ -1,4 +1,4 @@
-"""Results that come with the program: error curves, a trained classifier and the tables of the evaluation.
+"""Results that are shipped with the program: error curves, a trained classifier and the tables of the evaluation.
 
 The window shows these results even if the user has not computed any runs. The command `make shipped` computes the
 results and writes them to the folder ``resources/shipped``. The folder contains ``results.json``, the arrays of the
@@ -33,7 +33,7 @@ class ShippedRun(StoredRun):
     @property
     def tip(self) -> str:
         """Summary of the run in a few lines, for a tooltip."""
-        return f"{super().tip}\nThis run was shipped with the program. Your own run of the same model replaces it."
+        return f"{super().tip}\nThis run was shipped with the program. If you compute it, your own run replaces it."
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class FigureProvenance:
             axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
             points.append(SweepPoint(spec=spec, **axes))
         if not points:
-            raise ValueError("the file names no points of a sweep")
+            raise ValueError("the file contains no points of a sweep")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
             raise ValueError("the source of the data must be either a data set of the catalogue or files")

@@ -55,7 +55,7 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` autoencoders. Pre-training only `depth` autoencoders gives the same result."""
+        """Return the lowest `depth` autoencoders. Pre-training only `depth` autoencoders would give the same result."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 

@@ -35,7 +35,7 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-# Rows are predicted in blocks. These are the numbers of rows in the first block and in the largest blocks. Each block
+# Rows are predicted in blocks. The constants are the numbers of rows in the first block and in the largest. Each block
 # is twice as large as the block before it, until the largest size is reached.
 _FIRST, _LARGEST = 500, 4000
 

@@ -389,7 +389,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             raise DataError(str(error), place) from None
     if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes are held out.
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # A checked spec then also has the value "split" for `training`.
+    if spec.fit_rows == "split":  # A checked spec with this value also has the training "split".
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows

@@ -41,7 +41,7 @@ class Setting:
         values, but a depth of 0 is kept.
     warm : bool
         True if the learning of the widths started from the widths of a run at another noise level. The starting point
-        does not affect the objective function that the learning minimizes.
+        does not affect the objective function that the learning minimises.
     """
 
     spec: RunSpec
