@@ -222,9 +222,9 @@ class CostModel:
         `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
         current run has completed `fraction` of its work in `spent` seconds. It reports that it needs another `reported`
         seconds, or None if it has no estimate. The remaining time of the current run is the weighted mean of this
-        report and of the model's estimate, and `fraction` is the weight of the report. Until a run similar to the
-        current run has been measured, the estimates of similar runs are multiplied by a factor. It is the ratio of the
-        actual to the estimated duration of the current run, raised to the power `fraction`. If no run at all has been
+        report, with the weight `fraction`, and of the model's estimate. Until a run similar to the current run has been
+        measured, the estimates of similar runs are multiplied by a factor. This factor is the ratio of the actual to
+        the estimated duration of the current run, raised to the power `fraction`. If no run at all has been
         measured, all estimates are multiplied by this factor.
         """
         expected, pace = self.seconds(first), 1.0

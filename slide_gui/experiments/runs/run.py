@@ -234,8 +234,8 @@ _FIELDS: dict[type, str] = {
 }
 
 
-# When this fraction of a phase is complete, the estimate of the remaining time gives equal weights to the speed so far
-# and to the expected duration of the phase.
+# The remaining time of a phase is estimated from its speed so far and from its expected duration. Both have equal
+# weights when this fraction of the phase is complete.
 _TRUST = 0.2
 
 

@@ -372,7 +372,7 @@ class RunSpec:
     def _check_parts(self, method: Method) -> None:
         """Raise ValueError if estimators or runs to average are given, but the method cannot use them.
 
-        The error is also raised if the method needs an estimator that is not given, or if `fit_rows` is "labelled" and
+        The error is also raised if an estimator that the method needs is missing, or if `fit_rows` is "labelled", but
         the number of labels is not given.
         """
         none = self.transformer is None and self.classifier is None
@@ -471,8 +471,8 @@ _LARGEST = 10**18  # Largest seed or split index. The table of runs stores 64-bi
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
 _FIT_ROWS = "fitted_on"  # Name of the field `fit_rows` in JSON documents.
 
-# Fields that the JSON form of every spec contains. Other fields are included only if their values are not the defaults,
-# so that the hashes of existing specs stay the same if a later version of the program adds fields.
+# Fields that the JSON form of every spec contains. Other fields are included only if their values are not the defaults.
+# The hashes of existing specs therefore stay the same if a later version of the program adds fields.
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",

@@ -2,8 +2,8 @@
 
 Problems of the environment (locks, full disks, permissions) raise an OSError. Any other SQLite error means that the
 file is damaged, and raises a DataError whose message contains a remedy. A new file is accessible only to its owner. The
-content of a file is not trusted: the sizes of values are limited, text that is not UTF-8 is returned as bytes, and
-SQLite's option `trusted_schema` is off.
+content of a file is not trusted. Therefore, the sizes of values are limited, text that is not UTF-8 is returned as
+bytes, and SQLite's option `trusted_schema` is off.
 """
 
 import errno

@@ -113,8 +113,8 @@ def known_results(
 
     A setting consists of all parameters of a run except noise level, depth, split and seed. A run without layers is
     included at every noise level, because it does not depend on the noise level. If two runs have the same noise level,
-    depth, split and seed, only one of them is returned, preferably one that did not start from the kernel widths of
-    another run.
+    depth, split and seed, only one of them is returned. A run that did not start from the kernel widths of another run
+    is preferred.
 
     Parameters
     ----------

@@ -86,8 +86,8 @@ class Trial:
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
         time ran out before this evaluation, it is the result on the validation rows of the first split.
     other : RunResult or None
-        Result on the same rows with which `result` is compared: that of an SVM on the raw input or, if the raw input
-        was selected, that of the best setting with layers. None if there was not enough time for this result.
+        Result on the same rows with which `result` is compared. It is the result of an SVM on the raw input. If the raw
+        input was selected, it is the result of the best setting with layers. None if there was not enough time.
     budget : float
         Time budget in seconds. It also determines the number of labelled rows to train on.
     budget_ended : bool

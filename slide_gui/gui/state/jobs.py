@@ -219,8 +219,8 @@ class JobQueue(QObject):
             Title for the status bar. A job without a title is not shown, and does not make the queue `busy`.
         function : callable
             Called with a `Progress`. Its return value is passed to `on_result`, and the payloads that it reports to
-            `on_payload`. A payload may have the attribute `seconds_left`, which replaces the time estimated from the
-            finished fraction, and `seconds_before`, the time that a resumed job ran before it was interrupted.
+            `on_payload`. A payload may have an attribute `seconds_left`, which replaces the time estimated from the
+            finished fraction. Its attribute `seconds_before` is the time that a resumed job ran before.
         channel : str
             Name of the channel; a new job replaces older jobs on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional

@@ -279,8 +279,8 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data with the settings in `source` in the job queue, and store these settings.
 
-        After a change of the reading settings, the user must confirm them, even if `confirmed` is True, in two cases:
-        the data cause a warning that was not shown before, or their labels now look like a quantity.
+        If the settings for reading have changed, the user must confirm them in two cases, even if `confirmed` is True.
+        Either the data cause a new warning, or their labels now look like a quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())

@@ -105,8 +105,8 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        # `_settled` is the last final value. Keep it if the slider has not moved: during a drag, `_settled` must remain
-        # the value before the drag, so that `value_settled` is emitted at the end of the drag.
+        # `_settled` is the last final value. Keep it if the slider has not moved. During a drag, it must remain the
+        # value before the drag, so that `value_settled` is emitted at the end of the drag.
         if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())

@@ -335,8 +335,8 @@ class ImageLayout:
     def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
         """Return the rectangle of a pixel or feature in an image, or of a field (`of_field`) in a mosaic.
 
-        If the features are not pixels, the rectangle of a feature is as high as the image, and the rectangle of a field
-        is the feature's row in the drawn matrix W.
+        If the features are not pixels, the rectangle of a feature is as high as the image. The rectangle of a field is
+        then the feature's row in the drawn matrix W.
         """
         if not self.bars:
             return self.grid(box).rect(index)
@@ -364,8 +364,8 @@ class TileLayout(ImageLayout):
     ----------
     height_room : float
         Available height in pixels for all rows; 0 for no limit. Tiles shrink to fit into this height, but are at least
-        `LEGIBLE` pixels high, or `SMALLEST` pixels if there are mosaics. Below mosaics, space for two rows is always
-        reserved (for one row if rows need two lines), so that pinning a pixel does not change the size of the tiles.
+        `LEGIBLE` pixels high, or `SMALLEST` pixels if there are mosaics. Below mosaics, space is always
+        reserved for two rows, or for one row of two lines. Pinning a pixel then does not change the size of the tiles.
     rows, columns : int
         Numbers of visible rows and columns.
     only : tuple of (row, column) or None

@@ -34,7 +34,7 @@ _ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)
 class Readout(QWidget):
     """A table of the selected weight and its contribution, rank and share, with one line per layer.
 
-    The widget paints the table itself, because the values change as the mouse moves: a `QLabel` with an HTML table
+    The widget paints the table itself, because the values change as the mouse moves. A `QLabel` with an HTML table
     would take 1.7 ms longer per mouse move.
     """
 
