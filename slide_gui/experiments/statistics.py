@@ -58,8 +58,8 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
     Here s²_rows is the variance of the n mean errors of the test rows, and s²_splits is the variance of the k mean
-    errors of the splits. MS_E is the mean square of the interaction. It is subtracted, because each of the first two
-    terms already includes the interaction. The degrees of freedom follow from Satterthwaite's formula.
+    errors of the splits. MS_E is the mean square of the interaction. The last term is subtracted, because each of the
+    first two terms already includes the interaction. The degrees of freedom follow from Satterthwaite's formula.
 
     With few splits, tests with Satterthwaite's approximation reject a true null hypothesis too often. At a significance
     level of 5 %, the simulated rates of rejection were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five

@@ -71,7 +71,7 @@ class ClusterDialog(QDialog):
         self.resize(760, 280)
 
     def ask(self) -> None:
-        """Open the dialog, which then shows the current choice."""
+        """Open the dialog, which then shows where runs are computed at present."""
         choice = self._controller.state.choice
         self.workers.setValue(choice.workers or min(cores(), MOST_WORKERS))
         self.scheduler.setText(choice.scheduler)
@@ -82,7 +82,7 @@ class ClusterDialog(QDialog):
         self.connect_button.setFocus()
 
     def choice(self) -> ClusterChoice:
-        """Return the choice that the user has made in the dialog.
+        """Return where runs are to be computed according to the dialog.
 
         Raises
         ------

@@ -295,7 +295,7 @@ def _about(window: MainWindow) -> None:
 
 
 def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
-    """Return a command that adds `step` to the noise level or the depth, up to `limit` (down to it if `step` < 0)."""
+    """Return a command that adds `step` to the noise level or the depth, but does not pass beyond `limit`."""
 
     def run(window: MainWindow) -> None:
         value = getattr(window.workspace.state.parameters, parameter) + step

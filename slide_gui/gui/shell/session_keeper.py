@@ -31,7 +31,7 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # Time after the last change of the state at which the session is stored.
+_REST_MILLISECONDS = 2000  # Time after the last change in the window at which the session is stored.
 _MOST_RECOVERED = 5  # Maximum number of stored sessions of crashed windows.
 _TITLE = "The session could not be opened"
 
@@ -89,7 +89,7 @@ class SessionKeeper(QObject):
     # Current state -------------------------------------------------------------------------------------------------
 
     def record(self) -> SessionRecord | None:
-        """Return the current state, or None if no data are open."""
+        """Return the current state of the window, or None if no data are open."""
         source, dataset, state = self._workspace.source, self._workspace.dataset, self._workspace.state
         if source is None or dataset is None:
             return None
@@ -97,12 +97,12 @@ class SessionKeeper(QObject):
         return SessionRecord(source, dataset.fingerprint, state.parameters, state.selection, page, choices)
 
     def picture_text(self) -> str:
-        """Return the current state as text to embed in an exported picture, or "" if no data are open."""
+        """Return the window's state as text to embed in an exported picture, or "" if no data are open."""
         record = self.record()
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the current state to a session file. If `path` has no session suffix, add it and use an unused name."""
+        """Write the window's state to a session file. If `path` lacks the suffix, add it and use an unused name."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
@@ -173,13 +173,13 @@ class SessionKeeper(QObject):
 
     @property
     def stores(self) -> bool:
-        """True if the state is stored automatically."""
+        """True if the window's state is stored automatically."""
         return self._lock is not None
 
     # Automatic sessions --------------------------------------------------------------------------------------------
 
     def start(self, resume: bool) -> None:
-        """Store the state automatically from now on. If `resume` is True, also restore the last session.
+        """Store the window's state automatically from now on. If `resume` is True, also restore the last session.
 
         If the window of the last session crashed, ask the user first, because the session may have caused the crash.
         While another window is open, this window neither restores nor stores a session.
@@ -219,7 +219,7 @@ class SessionKeeper(QObject):
         return names[0]
 
     def close(self) -> None:
-        """Store the current state and remove the lock file."""
+        """Store the window's state and remove the lock file."""
         self._rest.stop()
         self._store_session()
         if self._lock is not None:

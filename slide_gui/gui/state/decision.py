@@ -112,7 +112,7 @@ class DecisionController(QObject):
 
     @Slot()
     def _take_result(self) -> None:
-        """If the run controller shows another result than before, prepare its SVM for predictions."""
+        """If the run controller shows a new result, prepare the SVM of this result for predictions."""
         if not self._following:
             return
         result = self._runs.result

@@ -39,7 +39,7 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "quick") -> "EvaluationChoice":
-        """Return the choice of all data sets and methods."""
+        """Return an `EvaluationChoice` with all data sets and methods."""
         cells = plan()
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods)

@@ -225,7 +225,7 @@ def literal(text: str) -> str:
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
-    """Add choices with their texts and tooltips to a combo box, and store the key of each choice as item data."""
+    """Add choices with their labels and tooltips to a combo box, and store the key of each choice as item data."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, wrapped(choice.tip), Qt.ItemDataRole.ToolTipRole)

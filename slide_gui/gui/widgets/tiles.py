@@ -323,7 +323,7 @@ class ImageLayout:
     def index(self, box: QRectF, point: QPointF, *, of_field: bool = False) -> int | None:
         """Return the index of the pixel or feature at a point, or None if the point is outside the rectangle `box`.
 
-        If `of_field` is True, the rectangle contains a mosaic, and the index of one of its fields is returned.
+        If `of_field` is True, the rectangle contains a mosaic, and the index of one of its small images is returned.
         """
         if not box.contains(point):
             return None
@@ -333,7 +333,7 @@ class ImageLayout:
         return min(int(share * self.shape[0]), self.shape[0] - 1)
 
     def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
-        """Return the rectangle of a pixel or feature in an image, or of a field (`of_field`) in a mosaic.
+        """Return the rectangle of a pixel or feature in an image, or of a small image (field) in a mosaic.
 
         If the features are not pixels, the rectangle of a feature is as high as the image. The rectangle of a field is
         then the feature's row in the drawn matrix W.

@@ -348,7 +348,7 @@ class ClassifierPage(Page):
         return self._workspace.worded("image")
 
     def _is_stale(self, result: RunResult) -> bool:
-        """True if the result was computed on another data set, or with stack parameters other than the current ones."""
+        """True if `result` was computed on another data set, or with stack parameters other than the current ones."""
         if not self._controller.shows_open_data:
             return True
         return result.spec.stacked and not self._workspace.has_parameters(result.spec.stack)

@@ -302,7 +302,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few large weights would make all others invisible. During a new fit, the result does not change."""
+        """True if a few large weights would hide all others. During a new fit, the returned value does not change."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
