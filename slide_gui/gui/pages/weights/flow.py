@@ -306,7 +306,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (first, span) = here[:, 0], there[:, 0]
-        return f"{text}; scaled to 0–1 from {low:g} … {low + size:g}, in training from {first:g} … {first + span:g}"
+        return f"{text}; 0–1 means {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
 
     def _take_stack(self) -> None:
         """Update the layers that the view shows. During a new fit to the same data, keep the last complete stack."""
