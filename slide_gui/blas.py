@@ -122,10 +122,10 @@ def one_thread_if_busy() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _is_busy(_period: int) -> bool:
-    """True if, throughout 50 ms, BLAS threads and the other running threads together need more cores than exist.
+    """Return True if, throughout 50 ms, the threads of BLAS and all other running threads need more cores than exist.
 
-    False if the operating system does not report the number of running threads, or if the user has set the number of
-    BLAS threads.
+    Return False if the operating system does not report the number of running threads, or if the user has set the
+    number of BLAS threads.
     """
     threads, running = 1 if _is_set_by_user() else loaded_blas()[0].threads or 1, []
     for _ in range(5 if threads > 1 else 0):

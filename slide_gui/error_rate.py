@@ -154,7 +154,8 @@ def describe_rows(rates: Collection[ErrorRate]) -> str:
     return count_range(numbers)
 
 
-_UNEVEN = 1.5  # if the largest class has more than this times the rows of the smallest, a sentence reports each recall
+# If the largest class has more than this number times as many rows as the smallest, a sentence reports the recalls.
+_UNEVEN = 1.5
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ BILL = "bill.cdx.json"
 TEXTS = "slide-gui:licences"
 """Property in the bill of materials with the name of the folder that contains a component's licence texts."""
 
-_LONGEST = 60  # characters of a licence name; some packages give the full text of the licence instead
+_LONGEST = 60  # largest number of characters of a licence name; some packages give the full licence text instead
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed the stream, as in `slide-gui … >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif sys.platform == "win32":  # the default encodings of pipes and files lack characters such as ⁰
+        elif sys.platform == "win32":  # the default encodings on Windows lack characters such as ⁰
             getattr(sys, name).reconfigure(encoding="utf-8")
     from slide_gui.cli.console import guarded
 

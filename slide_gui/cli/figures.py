@@ -176,8 +176,8 @@ def _weights(arguments: argparse.Namespace) -> int:
     export = noise_animation(datasets, weights) if animation else weights_export(weights, sources)
     alone = len(models) == 1
     session = _session(sources[0], models[0], style, "weights", pins=weights[0].pixels) if alone else ""
-    # The colour limits of an animation, and whether it shows contributions, depend on its pictures, which are computed
-    # while it is written.
+    # The JSON document of an animation contains neither the colour limits nor the choice of weights or contributions.
+    # Both depend on all pictures of the animation, which are computed only when the animation is written.
     show = style.show if animation else "contribution" if contributions else "weights"
     data = _weights_documents(models, shown, style)
     for pixel in (pixel for each in (data if animation else ()) for pixel in each["pixels"]):

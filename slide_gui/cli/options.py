@@ -600,8 +600,8 @@ def _used_values(base: RunSpec) -> dict[str, Any]:
     values = vars(spec) | vars(spec.svm) | vars(base.stack if base.stacked else spec.stack)
     if spec.sda is None:
         return values
-    # Without validation rows, fine-tuning completes all epochs. The spec keeps the patience, as the hashes of stored
-    # runs depend on it.
+    # Without validation rows, fine-tuning completes all epochs, so the patience has no effect. `RunSpec.checked` does
+    # not reset it, because the hashes of stored runs depend on it.
     unused = {"patience": SdaParameters().patience} if spec.training == "whole" else {}
     return values | vars(spec.sda) | {"rows_a_step": spec.sda.batch_size} | unused
 

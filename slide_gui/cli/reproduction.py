@@ -97,7 +97,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=f"folder for {_PAGE} and all results")
-    add_protocol_options(parser, "run a small version of about two minutes, whose results differ from the paper's")
+    add_protocol_options(parser, "run a small version in about two minutes; its results differ from the paper's")
     options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 

@@ -65,7 +65,7 @@ The value None is always allowed. None of these parameters opens a file, unpickl
 class Estimator:
     """A scikit-learn class and its parameters.
 
-    Stored runs of earlier versions may use classes that are not in `ESTIMATORS`. Such runs are still shown.
+    Runs that earlier versions stored may use classes that are not in `ESTIMATORS`. Such runs are still shown.
 
     Attributes
     ----------
@@ -122,8 +122,8 @@ class Estimator:
         kind : {"classifier", "transformer"}
             Purpose of the class; a key of `ESTIMATORS`.
         seed : int
-            Random seed. It is used as `random_state` if the class has this parameter and `parameters` gives None or no
-            value for it.
+            Random seed. If the class has the parameter `random_state`, the seed is used for it, unless `parameters`
+            contains an integer for `random_state`.
 
         Raises
         ------

@@ -20,8 +20,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
     The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
-    is therefore possible. In a pipeline of `SLIDE` and `MultiWidthSVC` on arrays, `groups` would have to be changed
-    with each depth.
+    is therefore possible. In a pipeline in which `SLIDE` passes arrays to `MultiWidthSVC`, by contrast, `groups` must
+    be set for each depth separately.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, if X contains text or infinity, or if the fit would take longer than about
-            ten minutes because too many rows differ in which of their cells are missing.
+            If a parameter is out of range, or if X contains text or infinity. Also if the fit would take longer than
+            about ten minutes, because there are too many different sets of missing cells in a row.
         MemoryError
             If the fit needs more memory than is available.
         """
@@ -193,8 +193,9 @@ def hidden_cell_errors(
     counts : ndarray of int, shape (d,)
         Number of hidden cells of each column, or 0 if the column is constant or has fewer than three known cells.
     errors, mean_errors : ndarray of shape (d,)
-        Root mean square error in the hidden cells of each column, filled by the imputer or by the mean of the remaining
-        cells. The unit is the standard deviation of the known cells. NaN if no cell was hidden.
+        Root mean square error of each column's hidden cells if the imputer fills them (`errors`), or if the mean of the
+        remaining cells fills them (`mean_errors`). The unit is the standard deviation of the known cells. NaN if no
+        cell was hidden.
     """
     known, (_, scale) = ~np.isnan(X), _moments(X)
     counts = known.sum(axis=0)

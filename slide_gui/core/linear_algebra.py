@@ -271,7 +271,7 @@ def take_rows(matrix: NDArray[Any], rows: Indices, progress: Progress = NO_PROGR
 
 
 def at(values: Array | float, points: Indices) -> Array | float:
-    """Return the values at the given indices. If `values` is one number that applies to all points, return it."""
+    """Return the values at the given indices, or `values` itself if it is one number for all indices."""
     return values if isinstance(values, float) else values[points]
 
 

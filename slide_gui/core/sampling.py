@@ -40,7 +40,7 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
 def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: int) -> Indices:
     """Divide the rows into parts of given relative sizes, so that all rows of a group are in the same part.
 
-    The sizes and class proportions of the parts are as close to the given fractions as the groups allow.
+    Each part has approximately the requested size and the class proportions of all rows, as far as the groups allow.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     """Return the fold of each row, or −1 for rows that are never held out. All rows of a group are in the same fold.
 
-    If all rows of a class were in one fold, a model trained on the other folds would not know this class. All rows of
+    If all rows of a class were in one fold, a model trained on the other folds could not learn this class. All rows of
     the groups that contain the class therefore get −1.
     """
     folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)

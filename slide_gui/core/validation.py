@@ -67,7 +67,10 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_integers(values: object, **least: int) -> dict[str, Any]:
-    """Return the named attributes as ints. Raise ValueError if one is not an integer, or is below its given minimum."""
+    """Return attributes of `values` as ints. The keywords of `least` are their names and minimum values.
+
+    Raise ValueError if an attribute is not an integer, or is below its minimum.
+    """
     return {name: check_integer(name, getattr(values, name), number) for name, number in least.items()}
 
 

@@ -93,7 +93,7 @@ def assemble(
     warnings = _without_tiny(rows, train.feature_names)
     far = "" if train.image_shape or reading.scaled is False else far_columns(test_rows, train.feature_names)
     if far:
-        warnings = (*warnings, Guess(f"most test values of {far} are far outside the training set", "check the units"))
+        warnings = (*warnings, Guess(f"most test values of {far} are far beyond the training range", "check the units"))
     _without_tiny(test_rows, ())
     known = recognise([part.place for part in sets], rows, len(test_rows))
     train, *tests = _with_classes(sets, reading)
@@ -209,7 +209,7 @@ def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDAr
 def _missing_cells(
     rows: NDArray[np.float32], test_rows: NDArray[np.float32], train: DataPart
 ) -> tuple[NDArray[np.bool_] | None, tuple[Guess, ...]]:
-    """Return the mask of missing cells of both sets, or None if there are none, and a report on how many there are."""
+    """Return the mask of missing cells of both sets, or None if there are none, and a report of their number."""
     if not any(len(each) and np.isnan(each.min()) for each in (rows, test_rows)):
         return None, ()
     missing = np.concatenate([np.isnan(rows), np.isnan(test_rows)])
@@ -300,7 +300,7 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
 
 
 def _classes_of_one_row(train: DataPart) -> tuple[Guess, ...]:
-    """Return a warning if fewer than half of the classes have only one row. Such a row may be a total, not a sample."""
+    """Return a warning if some classes, but fewer than half, have only one row. Such a row may be a total."""
     classes, counts = np.unique([] if train.labels is None else train.labels, return_counts=True)
     rare = label_names(classes[counts == 1].tolist(), train.label_names)
     is_few = 0 < 2 * len(rare) < len(classes)

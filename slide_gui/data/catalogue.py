@@ -17,8 +17,8 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 _MOST_ENTRIES = 20_000
 _CHUNK = 1 << 16
-_LARGEST = 1 << 28  # bytes; ten times the largest benchmark file
-_TIMEOUT = (10.0, 20.0)  # seconds to connect, and between two chunks
+_LARGEST = 1 << 28  # largest size of a download in bytes: ten times the largest benchmark file
+_TIMEOUT = (10.0, 20.0)  # longest times in seconds: to connect, and between two chunks
 
 
 def data_folders() -> list[Path]:

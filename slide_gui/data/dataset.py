@@ -320,8 +320,8 @@ class Dataset:
     def fingerprint_as(self, held_out: HeldOut | None) -> str:
         """Return the fingerprint of the same rows with another choice of held-out rows, or with none held out.
 
-        A divided scaled table is scaled by its training rows alone. Its fingerprint therefore differs from those in run
-        stores of versions that scaled it by all rows.
+        If a scaled table is divided, only its training rows determine the scale. In earlier versions, all rows did, so
+        the run stores of these versions contain other fingerprints.
         """
         whole = self.whole or self.fingerprint
         if held_out is None:

@@ -117,7 +117,8 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
         if why := read_only(output):
             raise DataError(f"{why}; choose another path, or change the permissions", str(output))
         for each in inputs:
-            by_name = str(output.resolve()).casefold() == str(each.resolve()).casefold()  # systems may ignore case
+            # Some file systems do not distinguish upper and lower case.
+            by_name = str(output.resolve()).casefold() == str(each.resolve()).casefold()
             if output.samefile(each) if output.exists() and each.exists() else by_name:
                 raise DataError("is an input; choose another output file", str(output))
             if each.is_dir() and each.resolve() in output.resolve().parents:

@@ -156,7 +156,8 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             parts, left = [], most + 1
-            while left > 0 and (part := file.read(min(left, _BLOCK))):  # read() allocates the requested size
+            # Read in blocks, because read() allocates memory for as many bytes as it is asked for.
+            while left > 0 and (part := file.read(min(left, _BLOCK))):
                 parts.append(part)
                 left -= len(part)
     except OSError as error:

@@ -98,7 +98,8 @@ def read_new_rows(
         return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
 
     level = 0 if image_shape is None or scaling is None else int(scaling[1].max())
-    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level))  # a test set comes last
+    # `sets_of` returns the training set first. If there is a test set, only its rows are used.
+    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level))
     rows, place, warnings = part.rows, part.place, [f"only the test set {part.place} is used"] if others else []
     if not part.opened.columns:
         refuse_columns(reading, place)
@@ -129,7 +130,7 @@ def read_new_rows(
         warnings += [warning] * bool(warning)
     scaled = scaled_rows(part, scaling)
     if image_shape is None and scaling is not None and (far := far_columns(scaled, names)):
-        warnings.append(f"most values of {far} are far outside the training set; check the units")
+        warnings.append(f"most values of {far} are far beyond the training range; check the units")
     return scaled, _class_texts(part), "; ".join(warnings)
 
 

@@ -122,7 +122,7 @@ def read_parts(
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
-            # A .gz file is skipped if the same file is there unpacked.
+            # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder):
                 return _read_without_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
@@ -193,7 +193,7 @@ def _read_files(
             parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
     parts += _join_idx(arrays)
     left_out = [clean_name(path.name) for path in given if path not in paths]
-    why = "by its name, it has predictions to submit; if it contains rows, open it without the others"
+    why = "its name suggests predictions to submit; if it contains data, open it without the other files"
     return _with_guess(parts, Guess(f"{', '.join(left_out)} left out", why)) if left_out else parts
 
 
@@ -216,7 +216,7 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         try:
             read_image(path)
         except DataError as error:
-            if error.__cause__ is not None:  # the picture is damaged, and not only too large
+            if error.__cause__ is not None:  # the picture is damaged; otherwise it is only too large
                 raise
         raise DataError(_SINGLE_PICTURE, str(path))
     if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text

@@ -216,7 +216,7 @@ class Plot:
         size : float
             Type size in points, before it is multiplied by `Style.scale`.
         space : float, optional
-            Width in mm into which the text must fit. If it is too wide, `fitted` reduces or shortens it.
+            Width in mm into which the text must fit. If the text is too wide, `fitted` reduces its size or shortens it.
         smallest : float
             Smallest type size in points for `fitted`, before it is multiplied by `Style.scale`.
         **properties

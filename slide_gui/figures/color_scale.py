@@ -61,7 +61,7 @@ class ColorScale:
     map : str
         Name of a colour map, a key of `MAPS`.
     low, high : float
-        Values that have the first and the last colour. Smaller or larger values also have these colours.
+        Values that have the first and the last colour. Smaller values have the first colour, larger values the last.
 
     Raises
     ------

@@ -63,7 +63,7 @@ MARKS = (
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
-    """Return the notes below a table of errors. `marks` names the marks of significant differences."""
+    """Return the notes below a table of errors. `marks` contains the two marks of significant differences."""
     return INTERVALS, f"{marks}: {MARKS}", f"{EXTRA}, which is not in the paper.", SELECTION, SEEN
 
 
@@ -160,7 +160,7 @@ def _error_text(cell: Cell | None, state: EvaluationState) -> str:
 
 
 def _notes_on(data: Sequence[DataInfo]) -> list[str]:
-    """Return notes on data sets that have fewer rows than the benchmark or on which SLIDE-SVM learns no widths."""
+    """Return notes on data sets that have fewer rows than in the benchmark, or on which SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
     median = "SLIDE-SVM uses median widths here, because the paper learns no widths for ten classes either."
     notes = [info.reduced for info in data if info.reduced]
@@ -241,7 +241,8 @@ def _tex(text: str) -> str:
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write the errors as CSV: for each data set, a line per method, then a line per published error of other methods.
 
-    The notes on the table are in the last column of its first row, because below the table they would be read as data.
+    The notes on the table are in the last column of its first row, because other programs would read lines below the
+    table as data.
     """
     head = [
         "dataset", "generated", "method", "this project’s", *RATE_HEAD, "splits requested", "chosen",

@@ -114,7 +114,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
             text.set_fontfamily(families)
             missing += reduce(lacking, families, text.get_text())
             if len(families) > 1:
-                # As Type 42, fonts with PostScript outlines, such as Noto Sans CJK, would be invisible.
+                # Embedded as Type 42, fonts with PostScript outlines, such as Noto Sans CJK, would be invisible.
                 matplotlib.rcParams["pdf.fonttype"] = 3
         if suffix == ".png":
             width, height = figure.get_size_inches()

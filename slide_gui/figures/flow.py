@@ -97,7 +97,7 @@ class _Painter:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = [f"{mean_square(layer.target_error)} from {below}"] if k > 1 else []
             limit = self._limit_of(layer.squashed) if self.is_signed else None
-            # Otherwise, the bars of T would be drawn on the axis of x, whose values may be much larger.
+            # Without a limit, the bars of T would be drawn on the axis of x, whose values may be much larger.
             if limit is None and self._result.model.image_shape is None:
                 limit = float(np.abs(layer.squashed).max(initial=1.0))
             self._tile(x, top, f"T({below})", layer.squashed, limit)
@@ -181,7 +181,7 @@ _IMAGE = "flow-image.csv"
 
 
 def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
-    """Return the export of the figure of one image's flow through the layers.
+    """Return the export of the figure that shows one image in all layers.
 
     Parameters
     ----------

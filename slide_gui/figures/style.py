@@ -28,7 +28,7 @@ SHOWN = table_of(
         "each weight times the root mean square of its input pixel over the training rows",
     ),
 )
-"""Choices of the values that the tiles of rows of W show."""
+"""Choices of the values that the tiles of a weight figure show."""
 
 
 @dataclass(frozen=True)

@@ -275,7 +275,7 @@ def _draw_ring(axes: "Axes", pixel: tuple[int, int], longest: int, scale: ColorS
     from matplotlib.patches import Circle
 
     center = pixel if style.transposed else pixel[::-1]
-    # The ring is dark if the colour of zero is pale, and white if it is dark. Its halo has the colour of zero.
+    # The ring is dark if the colour of zero is pale, and white if that colour is dark. Its halo has the colour of zero.
     zero = scale.lut()[NEUTRAL] / 255.0
     for color, line in ((tuple(zero), 0.8), (INK if zero.mean() > 0.4 else "white", 0.4)):
         # The ring is not clipped, so that it is complete even at the border of the image.
@@ -325,7 +325,7 @@ def _draw_color_bar(
     bar = plot.figure.colorbar(colors, cax=axes, extend="both" if beyond else "neither", extendfrac=point)
     bar.outline.set(linewidth=0.35 * s, edgecolor=PALE)
     assert bar.solids is not None
-    bar.solids.set_edgecolor("face")  # This avoids light lines between the colours in vector files.
+    bar.solids.set_edgecolor("face")  # avoids light lines between the colours in vector files
     ticks = scale.ticks(5 if h > 9.0 * s else 3)  # The labels of more ticks would overlap.
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)

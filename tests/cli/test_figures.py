@@ -219,7 +219,7 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     write("bare.csv", [row[:3] for row in table[1:6]])
     assert cli("predict model.npz bare.csv --json").json["classes"] == whole["classes"][:5]
     write("metres.csv", [table[0], *([*(float(v) / 1000 for v in row[:3]), row[3]] for row in table[1:6])])
-    warning = "most values of “mass”, “width” are far outside the training set; check the units"
+    warning = "most values of “mass”, “width” are far beyond the training range; check the units"
     assert warning in cli("predict model.npz metres.csv").err
     write("first.csv", [row[3:] + row[:3] for row in table[1:6]])
     assert cli("predict model.npz first.csv --json").json["n_test"] == 5
@@ -276,7 +276,7 @@ def test_that_new_rows_are_matched_by_name_also_for_images_and_need_names_or_the
     assert "one column more than the model; use --label-column" in cli("predict x.npz bare.csv", code=1).err
     assert cli("predict x.npz bare.csv --label-column 1 --json").json["error"] < 0.2
     write("units.csv", [head, *([row[0], *(1000 * value for value in row[1:])] for row in rows)])
-    assert divisor == 1 or "are far outside the training set; check the units" in cli("predict x.npz units.csv").err
+    assert divisor == 1 or "are far beyond the training range; check the units" in cli("predict x.npz units.csv").err
 
 
 def test_that_the_label_of_new_rows_is_named_if_the_model_knows_none_and_classes_it_lacks_are_named(cli, table):

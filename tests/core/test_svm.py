@@ -103,7 +103,7 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
         "computing distances between 30 rows",
-        "learning widths on four fifths of the rows for a test",
+        "learning widths to compare with median widths",
         "comparing learned and median widths",
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}

@@ -291,7 +291,7 @@ class Sda:
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Self:
-        """Return the lowest `depth` autoencoders. Pre-training only these layers would give the same result."""
+        """Return a stack of the lowest `depth` autoencoders. Pre-training only these would give the same stack."""
         parameters = self.parameters
         noise = parameters.noise[:depth] if isinstance(parameters.noise, tuple) else parameters.noise
         return replace(

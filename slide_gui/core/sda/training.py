@@ -77,11 +77,11 @@ class DenoisingDescent:
         self.gradient_of = DenoisingLayer(*map(np.empty_like, vars(layer).values()))
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return two arrays of shape (m, n_inputs), to fill with the next m rows and with their corrupted copies."""
+        """Return two arrays of shape (m, n_inputs), which the caller fills with m rows and their corrupted copies."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss summed over the m rows. Store its gradient, multiplied by `scale`, in `gradient_of`."""
+        """Return the loss, summed over the m rows in `rows(m)`. Store its gradient, times `scale`, in `gradient_of`."""
         layer, gradient = self.layer, self.gradient_of
         clean, masked = self.rows(m)
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
@@ -194,8 +194,8 @@ def _epochs(
     """Run epochs: call `step` with the row indices of each mini-batch. Each epoch has its own random order of the rows.
 
     After each epoch, yield the number of the epoch, its mean loss, and a `Progress` with which the caller reports the
-    end of the epoch. If the loss is not finite, raise a ValueError. Its message contains the names `training` and
-    `rate`.
+    end of the epoch. If the loss is not finite, raise a ValueError. Its message names the phase of training
+    (`training`) and its learning rate (`rate`).
     """
     for epoch, part in progress.each(range(1, epochs + 1)):
         order, total = random.permutation(n), 0.0

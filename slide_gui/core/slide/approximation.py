@@ -9,8 +9,8 @@ of its input. The median error of a row of contributions is at most a fifth of t
 0.3 the median error is 11 % in the third layer and 16 % in the fourth. With a uniform sample of the same size, the
 median error is above 100 %.
 
-If a layer's input is almost the same for all rows, its contributions are almost 0, and their relative errors are
-larger. This happens, for example, in the fourth layer with the sigmoid on Rectangles at noise 0.35.
+If a layer's input is almost the same for all rows, the contributions of the layer are almost 0, and their relative
+errors are larger. This happens, for example, in the fourth layer with the sigmoid on Rectangles at noise 0.35.
 
 `Interpolation` is even faster. It uses approximations that were computed in advance at 16 noise levels.
 """

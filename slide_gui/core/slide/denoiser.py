@@ -201,8 +201,8 @@ def _refine(
     few = lit[np.linspace(0, len(lit) - 1, min(len(lit), _FEW)).astype(np.intp)]
     if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _ACCURATE:
         return
-    # E[Q] is the transpose of leading + rest. The elements of `leading` have so few significant bits that the product
-    # x_leading @ leading.T has no rounding error.
+    # The symmetric matrix E[Q] is split into leading + rest. The elements of `leading` have so few significant bits
+    # that the product x_leading @ leading.T has no rounding error.
     leading, rest = np.empty_like(q), np.empty_like(q)
     for columns in tiles(len(q), _BLOCK, progress):
         leading[columns] = leading_digits(q[columns], len(q))

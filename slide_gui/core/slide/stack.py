@@ -233,7 +233,7 @@ def _passes(parameters: StackParameters) -> int:
 
 
 def entry_share(parameters: StackParameters) -> float:
-    """Return the fraction of a fit's duration that computing the scatter matrices of the input takes."""
+    """Return the fraction of a fit's duration that is spent on the scatter matrices of the input."""
     return 1.0 / (1.0 + _PASS * _passes(parameters))
 
 

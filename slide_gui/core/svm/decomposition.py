@@ -80,7 +80,7 @@ class CachedRows:
             self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Multiply the kernel rows of `points` by `factors` and return their sum. Rows computed for it are cached.
+        """Multiply the kernel rows of `points` by `factors` and return their sum. New rows are cached.
 
         If the new rows do not fit into the cache, all cached rows except those of `points` and `keep` are removed
         first. Rows that still do not fit are computed but not cached.
@@ -138,7 +138,7 @@ _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality
 # A working set also includes points that are this close to violating an optimality condition, because the next step
 # may cause the violation.
 _CLOSE = 0.1
-_START_TOL = 0.1  # tolerance for training on a quarter of the points; training on all points starts from this solution
+_START_TOL = 0.1  # tolerance for training on a quarter of the points, from whose solution training on all points starts
 _MANY = 0.4  # if support vectors exceed this fraction of the points, computing the entire matrix at once is faster
 _ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance of the solver
 
@@ -223,7 +223,7 @@ def largest_store(n: int, memory: int) -> int:
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Divide memory for `floats` kernel values between the working set and the cache. There are n points.
+    """Divide memory for `floats` kernel values between the working set and the cache, for a problem with n points.
 
     Returns
     -------
@@ -378,7 +378,7 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds. Then scale down the positive or the negative ones so that all sum to 0."""
+    """Clip coefficients to their bounds. Then scale down the positive or the negative ones so that their sum is 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
@@ -537,9 +537,9 @@ class _WorkingSetSolver:
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         free = up & down
-        # If β is strictly inside its bounds at only one point, the bias is the residual of this point. This may be one
-        # of the two extreme residuals that define the gap. Relative to it, all violations would have the same sign. The
-        # midpoint of the two extremes is therefore used.
+        # If β is strictly inside its bounds at only one point, the bias is the residual of this point, which may be one
+        # of the two extreme residuals that define the gap. All violations relative to an extreme residual would have
+        # the same sign. The midpoint of the two extremes is therefore used instead of the bias.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

@@ -298,7 +298,7 @@ def _solved(
 
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
-    """True if the active sets `active` and `now` differ only in points on the margin, whose β is 0 up to rounding."""
+    """Return True if `active` and `now`, two active sets, differ only in points on the margin (β ≈ 0)."""
     return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < _MARGIN))
 
 

@@ -213,12 +213,12 @@ def _spent(done: float) -> float:
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """True if enough rows to evaluate the widths on, at least a fifth, were not used for learning."""
+    """Return True if enough rows to evaluate the widths, at least a fifth of all rows, were not used for learning."""
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
 def few_rows(n_rows: int) -> bool:
-    """True if one fold has too few rows for comparing widths. Two folds are then held out, one at a time."""
+    """Return True if one fold has too few rows to compare widths. Two folds are then held out, one at a time."""
     return n_rows < N_FOLDS * _EVALUATED
 
 
@@ -383,7 +383,7 @@ class _Comparison:
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
-                steady.report(0.0, Stage("learning widths on four fifths of the rows for a test", number, n_held_out))
+                steady.report(0.0, Stage("learning widths to compare with median widths", number, n_held_out))
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_widths(inside, self._parameters, progress=_without_steps(steady, learning))
@@ -498,7 +498,7 @@ class _Comparison:
 
 
 def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: Array | None) -> bool:
-    """True if `wrong` has more errors than `other`, by more than two standard errors of the difference."""
+    """Return True if `wrong` has more errors than `other`, by more than two standard errors of the difference."""
     difference = (wrong.astype(np.float64) - other) * (1.0 if weights is None else weights)
     return bool(difference.sum() > 2.0 * np.sqrt(np.square(difference).sum()))
 
@@ -651,7 +651,7 @@ def _selected_widths(
 ) -> SelectedWidths:
     """Return the widths and C for the final training.
 
-    `learned` is the fraction of the duration of this function that learning the widths takes.
+    `learned` is the fraction of this function's duration that is spent on learning the widths.
     """
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":

@@ -82,7 +82,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
 
 
 def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return kernel @ change. It is computed in float64 if float32 is too inaccurate for the tolerance `tol`."""
+    """Return kernel @ change, computed in float64 if float32 is too inaccurate for the tolerance `tol`."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
         return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
@@ -94,12 +94,12 @@ def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, prog
 
 
 def single_disturbs(factors: Array, tol: float) -> bool:
-    """True if, at the tolerance `tol`, float32 is too inaccurate for a sum of kernel values times `factors`."""
+    """Return True if float32 is too inaccurate, at the tolerance `tol`, for a sum of kernel values times `factors`."""
     return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
 
 
 def single_error(beta: Array) -> float:
-    """Return the approximate error of the SVM outputs due to the float32 rounding error of kernel values, 1e-7."""
+    """Return the approximate error of the SVM outputs if each kernel value has a rounding error of 1e-7 (float32)."""
     return float(1.5e-7 * np.linalg.norm(beta))
 
 

@@ -345,7 +345,7 @@ class _Sources:
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """True if float32 kernel values are too inaccurate: rows far from the centre are close to each other."""
+        """Return True if float32 kernel values are too inaccurate, as for close rows that are far from the centre."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = squared_norms(self._embedding(self._Z[rows]))

@@ -76,7 +76,7 @@ class WidthsSample:
         return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> "WidthsSample":
-        """Return a sample with only the rows at the positions `some`. The median distances are not recomputed."""
+        """Return a sample of only the rows with the indices `some`. The median distances are not recomputed."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
@@ -167,7 +167,10 @@ class Objective:
         return evaluation.value, slope, evaluation.n_support
 
     def _kernel(self, rates: Array) -> Array:
-        """Return the kernel matrix exp(−Σ_t rate_t D_t) for rates 1/σ_t². Half of this symmetric matrix is computed."""
+        """Return the kernel matrix exp(−Σ_t rate_t D_t) for rates 1/σ_t².
+
+        The matrix is symmetric, so only half of it is computed.
+        """
         first, *others = self.sample.distances
         kernel: Array = np.empty(first.shape)
         for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
@@ -315,7 +318,10 @@ class _Descent:
         return np.clip(theta + step, low, high) - theta
 
     def _searched(self, theta: Array, value: float, slope: Array, step: Array) -> tuple[Array, float, Array] | None:
-        """Shorten a step until it reduces the objective. Return step, value and gradient there, or None on failure."""
+        """Shorten a step until it reduces the objective. Return the step, and the objective and gradient at its end.
+
+        Return None if the objective is still not reduced after the largest number of shortenings.
+        """
         for _ in range(_MOST_HALVINGS):
             new, new_slope = self.evaluated(theta + step)
             expected = float(slope @ step)

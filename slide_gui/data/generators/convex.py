@@ -29,8 +29,8 @@ def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: P
     its pixels is missing. `intersections` draws the half-planes one after the other. It stops after g half-planes, or
     before fewer than 20 pixels would remain (11 in the sets of a union). Label 1 is convex.
 
-    The benchmark's description does not state where the half-planes lie. The table compares its 8 000 training images
-    with generated ones:
+    The benchmark's description does not state where the half-planes lie. The table compares the benchmark's 8 000
+    training images with generated ones:
 
     ===================================  ============================  ============================
     .                                    benchmark                     generated

@@ -245,12 +245,14 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
         version = npy.read_magic(stream)
         length_bytes = stream.read(2 if version == (1, 0) else 4)
         length = int.from_bytes(length_bytes, "little")
-        if length > _LONGEST_HEADER:  # NumPy would allocate memory for a header of this length
+        # NumPy would allocate memory for the declared length of the header.
+        if length > _LONGEST_HEADER:
             raise ValueError
         header = io.BytesIO(length_bytes + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
-        if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):  # a bool, or too large
+        # A damaged header may give a bool, or a number that is too large, as the length of an axis.
+        if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):
             raise ValueError
     except Exception as error:  # NumPy parses the header as Python code and raises many types of errors
         raise DataError("has no readable NumPy header; save it again", place) from error

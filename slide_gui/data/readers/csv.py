@@ -176,7 +176,7 @@ def _suspicious_columns(
 ) -> Iterator[Guess]:
     """Yield warnings about columns that should perhaps be left out, and about numbers that may mean missing cells.
 
-    The former number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
+    Columns should be left out if they number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
     """
     ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
     spans = ends[1] - ends[0]
@@ -185,7 +185,7 @@ def _suspicious_columns(
             others = np.abs(rows[rows[:, place] != end, place])
             if len(others) and np.fmax.reduce(others) < abs(end) / 4:
                 what = f"column {shown_column(k, columns)} has the value {end:g} far from all others"
-                yield Guess(what, "if it means a missing number, leave these cells empty")
+                yield Guess(what, "if it marks missing numbers, leave these cells empty")
         counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
         if counts or IDENTIFIER_NAME.fullmatch(columns[k]):
             remedy = "leave it out, or use it for groups (--group)"
@@ -217,13 +217,13 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     first = table.rows[:, 0]
     classes = np.unique(first)
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(classes)
-    # Tables without names have a class number in the first column more often than a number to predict in the last one.
+    # In tables without names, a class number in the first column is more common than a quantity in the last one.
     is_alone = not layout.named and (np.rint(values) != values).any() and 2 * len(classes) <= len(first)
     is_alone = is_alone and (_count_up(classes) or classes.tolist() == [-1, 1]) and not looks_like_quantity(first)
     is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
     if is_first and not is_pixel and len(values) and _count_up(classes):
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
-        # The last column is like the pixel before it, and the first column is unlike the pixel after it.
+        # The last column resembles the column of pixels before it, but the first column differs from the second.
         alike = np.isin(values, table.rows[:, -1]).mean() > 0.5 and not np.isin(classes, table.rows[:, 1]).all()
         last, largest = values[-1], table.rows[:, 1:].max()
         wide = last > FEW_LEVELS if not counts else FEW_LEVELS <= last == largest > classes[-1]

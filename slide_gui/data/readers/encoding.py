@@ -106,7 +106,8 @@ def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
 
 
 def _converted(stream: BinaryIO, size: int, encoding: str, refusal: str, place: str) -> tuple[BinaryIO, int]:
-    check_memory(6 * size, place)  # bytes, text (two or more bytes per character) and UTF-8 (up to three) are in memory
+    # The bytes, the text (two or more bytes per character) and UTF-8 (up to three) are in memory at the same time.
+    check_memory(6 * size, place)
     try:
         text = stream.read().decode(encoding).encode()
     except UnicodeDecodeError:

@@ -21,7 +21,8 @@ from slide_gui.text import clean_name, counted, plural
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 IMAGE_SUFFIXES |= {".jfif", ".pbm", ".heic", ".heif", ".avif", ".jp2"}
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-_MOST_CHECKED, _GREY = 50, 16  # pictures that are checked for colours; largest difference of grey colour channels
+# Number of pictures that are checked for colours, and largest difference between the colour channels of a grey pixel.
+_MOST_CHECKED, _GREY = 50, 16
 _MOST_PIXELS = 1 << 16
 _MOST_BYTES = 64 << 20
 _WITH_FRAMES = (".gif", ".tif", ".tiff", ".webp", ".png")
@@ -144,10 +145,10 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     """Divide 16-bit pixels by `level` or, if it is 0, by the largest value of the bit depth that they use."""
     rows = [row for part in parts for row in part.rows]
     high = round(65535 * max(float(row.max()) for row in rows))
-    # The levels of 8-bit pictures are multiples of 257 in 16 bits.
+    # When 8-bit pixels are converted to 16 bits, they become multiples of 257.
     deep = any((np.rint(65535 * row) % 257).any() for row in rows)
     used = next(each for each in _LEVELS if high <= each) if deep else 255
-    # White is 255 in 8 bits and 65535 in 16 bits.
+    # Pictures of 8 bits fit a model of 16-bit pictures, and the reverse: white, 255 or 65535, is scaled to 1 in both.
     if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):
         if high > level if deep else level != 255:
             raise DataError(

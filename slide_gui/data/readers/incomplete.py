@@ -17,7 +17,7 @@ from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_INSPECTED = 4096  # number of first bytes that show whether a file is text
+_INSPECTED = 4096  # number of bytes at the start of a file that show whether it is text
 _DIGITS = 4  # a filled cell has this number of digits after the leading digit of its column's standard deviation
 
 

@@ -20,15 +20,15 @@ from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t", b"|")
 _LONGEST_LINE = 1 << 24
-_INSPECTED = 200  # number of lines at the start from which the program detects text columns
+_INSPECTED = 200  # number of lines at the start of a table from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
-FEW_LEVELS = 16  # most columns of pixels have more distinct values, most columns of classes have fewer
+FEW_LEVELS = 16  # most columns of pixels have more distinct values than this, most columns of classes have fewer
 _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line also counts up
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 IDENTIFIERS = 10  # a column with this number of distinct texts may have dates or names of rows or groups, not classes
 IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
-_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes #N/A cells and a first line sep=;
+_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators (also as in 1,23,456), a decimal comma, a limit or a unit.
@@ -195,7 +195,8 @@ def table_layout(
     group = None if reading.group is None else requested_column(reading.group, columns, place)
     if group is not None:
         left_out |= {group}
-    text_left = text - left_out - {index[name] for name in known if name in index}  # features have numbers
+    # A column with the name of a training feature is not a text column, even if most of its cells contain text.
+    text_left = text - left_out - {index[name] for name in known if name in index}
     last = len(columns) - 1
     coded = like is None and reading.bins is None and last not in left_out and _has_codes(samples, last)
     coded = coded and not _has_codes(samples, last - 1)  # in tables of images, all numbers may have leading zeros
@@ -223,7 +224,8 @@ def table_layout(
         raise DataError(problem, place)
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     empty: set[int] = set()
-    if like is None and (known or reading.header is None):  # otherwise, columns may be empty in this table only
+    # In other tables, such as a test set, a column without values may be a feature of the training set.
+    if like is None and (known or reading.header is None):
         empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
         empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
     for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
@@ -237,7 +239,8 @@ def table_layout(
         start, number = start + len(line), number + 1
     if names and not header:
         what, why = "column names in the last comment line", "it has one name per column"
-        guesses.append(Guess(what, why, sure=bool(delimiter)))  # with blanks, the comment may be a sentence
+        # If blanks separate the cells, a comment with one word per column may also be a sentence.
+        guesses.append(Guess(what, why, sure=bool(delimiter)))
     if decimal_commas:
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
@@ -487,7 +490,7 @@ def _options_like(
     in_test_only = [columns[requested_column(each, columns, place)] for each in others_left]
     label = None if k is None else trained_on[k]
     n_known = len(trained_on) - (label is not None)
-    if k is not None and not named and len(columns) == n_known:  # only the label column is missing
+    if k is not None and not named and len(columns) == n_known:  # the test set has no label column
         numbers = tuple(str(n + (n < k)) for n in like.opened.left_out)
         return replace(reading, label_column=NO_COLUMN, left_out=numbers, group=None)
     group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]

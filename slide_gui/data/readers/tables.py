@@ -40,7 +40,7 @@ _LEAST, _GREATEST = b"   0.0000000e+00", b"  -9.9999999e-99"
 """The smallest and the largest allowed character at each position in a cell."""
 
 _DIGIT, _ONE = 3, ord("1")
-_MANTISSA = (_DIGIT, *range(5, 12))  # the places of eight digits
+_MANTISSA = (_DIGIT, *range(5, 12))  # positions of the eight digits in a cell
 
 _POWERS = np.array([10.0**k for k in range(23)])  # exact in float64
 _SHIFT = 7  # digits after the point: value = (digits as an integer) · 10^(exponent − 7)
@@ -64,7 +64,7 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
     """
     least, greatest = _bounds(columns)
     ones: NDArray[np.bool_] = block[:, _DIGIT : CELL * columns : CELL] == _ONE
-    # Except for leading digits 1, all numbers in the block are zero, so they are all 0 or 1.
+    # Apart from leading digits 1, the block contains only the characters of zeros. All numbers are therefore 0 or 1.
     if np.count_nonzero(block != least) == np.count_nonzero(ones):
         return ones
     if (block < least).any() or (block > greatest).any():
@@ -112,7 +112,7 @@ _BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into th
 _LONGEST_LINE = 1 << 24
 
 _SHOWN = 20  # largest number of characters of a cell in a message
-_FLOAT32_BOUND = 2.0**128 - 2.0**103  # numbers from this value on become infinite in float32
+_FLOAT32_BOUND = 2.0**128 - 2.0**103  # a number becomes infinite in float32 if its absolute value is at least this
 
 _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
@@ -171,7 +171,7 @@ def _read_numbers(stream: BinaryIO, size: int, place: str, name: str, progress: 
         why = f"its {table.columns} columns were read as an image without labels"
         guesses, unlabelled = (Guess("no labels", why),), f"{why}; to choose a label column, save the table as CSV"
     shape = square_shape(rows.shape[1], 1)
-    # The format is for images, so the shape needs no check.
+    # The format is for images, so the user need not check the shape.
     square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
     skipped = skipped_guess(table.comments, table.blanks)
     opened = ParseReport(guesses=(*skipped, *square, *guesses), unlabelled=unlabelled)
@@ -338,7 +338,7 @@ def _complete_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
 
 
 def fits_float32(values: NDArray[np.generic]) -> bool:
-    """Return True if float32 represents every value exactly; missing cells count as represented."""
+    """Return True if float32 represents every value exactly. Missing cells are ignored."""
     if values.dtype in (bool, np.float32):
         return True
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -367,7 +367,8 @@ def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -
     lines = np.flatnonzero(counts) + line
     if rows.replace_texts is not None:
         tokens = rows.replace_texts(tokens, lines)
-    labels = b"\n".join([b"", *tokens[table.apart :: columns], b""])  # one search is faster than one per label
+    # One search in all labels together is faster than one search per label.
+    labels = b"\n".join([b"", *tokens[table.apart :: columns], b""])
     table.has_codes |= re.search(rb"\n\s*0\d+\s*\n", labels) is not None
     underscores = b"_" in (text if rows.replace_texts is None else b"".join(tokens))
     numbers = _floats(tokens, table, lines, place, underscores=underscores)
@@ -414,7 +415,8 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
             return ["".join(cell) for cell in re.findall(r'"([^"]*)"|(\S+)', line.decode())]
         mark = delimiter.decode() or " "
         return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=mark, skipinitialspace=True))
-    except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # lines are cut at 16 MiB, maybe inside a character
+    # A line that was cut at 16 MiB may end inside a character.
+    except (csv.Error, StopIteration, UnicodeDecodeError) as error:
         raise DataError("has a line that is not a row of cells; save it as CSV with usual line ends", place) from error
 
 
