@@ -277,8 +277,8 @@ def of_table(text: str) -> str:
 def printable(text: str) -> str:
     r"""Return a string as one line: line breaks, control and formatting characters become escape sequences.
 
-    The result cannot change the state of a terminal or the layout of a text, and is valid in XML and UTF-8. Spaces of
-    all widths are kept.
+    The result cannot change the state of a terminal or the layout of the surrounding text, and is valid in XML and
+    UTF-8. Spaces of all widths are kept.
 
     Examples
     --------

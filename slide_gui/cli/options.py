@@ -66,7 +66,7 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function that converts the text of an option with `read`, for the argument `type` of `add_argument`.
+    """Return a function that converts the value of an option with `read`, for the argument `type` of `add_argument`.
 
     If `read` raises a ValueError, argparse reports its message.
     """
@@ -81,12 +81,12 @@ def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def integers(text: str) -> tuple[int, ...]:
-    """Return the integers in a text such as ``50,100,200``.
+    """Return the integers in a string such as ``50,100,200``.
 
     Raises
     ------
     ValueError
-        If the text is not a list of integers separated by commas, each with at most nine digits.
+        If the string is not a list of integers separated by commas, each with at most nine digits.
     """
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
         raise ValueError(f"expected integers separated by commas, not {text!r}")
@@ -635,7 +635,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    """Return the numbers in a text such as ``1,2.5``. Return any other text unchanged; `SvmParameters` checks it."""
+    """Return the numbers in a string such as ``1,2.5``. Return other strings unchanged; `SvmParameters` checks them."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

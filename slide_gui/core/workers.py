@@ -57,7 +57,7 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 def unchanged(value: T) -> T:
     """Return the value unchanged.
 
-    As the result of this task, a value is sent to all workers that need it, and is restored if a worker is lost.
+    As the result of a task, the value is sent to all workers that need it, and is restored if a worker is lost.
     """
     return value
 

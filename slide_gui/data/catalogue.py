@@ -79,7 +79,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     files = find(key)
     if not files:
         return generate(key, progress=progress, seed=seed)
-    from slide_gui.data.open import open_data  # imports all readers
+    from slide_gui.data.open import open_data  # imported only here, because it imports all readers
 
     data = open_data(files, progress=progress)
     if data.key != key and len(data.train) == entry(key).n_train:

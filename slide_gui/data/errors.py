@@ -18,6 +18,6 @@ class DataError(ValueError):
 
     def __init__(self, message: str, place: str = "") -> None:
         message = printable(message)
-        if len(message) > _LONGEST:  # messages quote texts from files, which may be long
+        if len(message) > _LONGEST:  # messages quote strings from files, which may be long
             message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
         super().__init__(f"{printable(place)}: {message}" if place else message)

@@ -1,4 +1,4 @@
-"""Write files completely or not at all, and never overwrite files of the user.
+"""Write files completely or not at all, and never overwrite the user's files.
 
 While a file is written, it has a temporary name and is locked. A temporary file without a lock belongs to a killed
 process, and the next write removes it. If several files are written to a folder, a record file lists their hashes. A

@@ -1,4 +1,4 @@
-"""Open files or a folder of the user, in any supported format, as one data set."""
+"""Open the user's files, or a folder, as one data set. All supported formats are recognised."""
 
 import os
 import re

@@ -47,7 +47,7 @@ _FALLBACKS = (
 
 @cache
 def font_families(text: str) -> tuple[str, ...]:
-    """Return the names of the fonts for a text: DejaVu Sans, and other fonts if it lacks characters of the text."""
+    """Return the names of the fonts for a string: DejaVu Sans, and other fonts if it lacks some of the characters."""
     from matplotlib.font_manager import fontManager
 
     if not lacking(text, "DejaVu Sans"):
@@ -60,7 +60,7 @@ def font_families(text: str) -> tuple[str, ...]:
 
 @cache
 def lacking(text: str, family: str) -> str:
-    """Return the printable characters of a text that are missing in the font `family`."""
+    """Return the printable characters of a string that are missing in the font `family`."""
     from matplotlib.font_manager import findfont, get_font
 
     font = get_font(findfont(family))
@@ -233,7 +233,7 @@ class Plot:
         )
 
     def key(self, x: float, y: float, text: str, color: str, space: float | None = None) -> None:
-        """Write a legend entry: a coloured dot and a text fitted into `space` mm, both vertically centred on y."""
+        """Write a legend entry: a coloured dot and text fitted into `space` mm, both vertically centred on y."""
         self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
         self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, space, va="center")
 
@@ -265,7 +265,7 @@ class Plot:
         box : tuple
             Position of the axes in mm.
         ends : sequence of (value, text, color)
-            Last value of each line in the plot, and the text and colour of its label. A text may have several lines.
+            Last value of each line in the plot, and the text and colour of its label, which may have several lines.
         """
         x, y, w, h = box
         gap = _LINE * self.scale

@@ -437,7 +437,7 @@ class VectorRows:
         return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
 
     def take(self, points: Indices) -> "VectorRows":
-        """Return a source for the given points, which must be sorted.
+        """Return a source of the kernel values between the given points, which must be sorted.
 
         If these are the first points of each class, no vector is copied.
         """
@@ -531,7 +531,7 @@ class DistanceRows:
         return len(self.points)
 
     def take(self, points: Indices) -> "DistanceRows":
-        """Return a source for the given points only, which uses the same matrix D."""
+        """Return a source of the kernel values between the given points, computed from the same matrix D."""
         return DistanceRows(self.distances, self.points[points], self.factor)
 
     def kernel(

@@ -94,7 +94,8 @@ def _outlines(frames: NDArray[np.int64]) -> NDArray[np.float32]:
         top, bottom, left, right = frames[start : start + _BLOCK].T[:, :, None]
         kind = ((at >= top) & (at <= bottom)).astype(np.int64) + ((at == top) | (at == bottom))
         index = (kind * SIDE + left) * SIDE + right
-        np.take(lines, index, axis=0, out=images[start : start + _BLOCK], mode="clip")  # other modes copy the output
+        # In its other modes, `np.take` would first write to a buffer.
+        np.take(lines, index, axis=0, out=images[start : start + _BLOCK], mode="clip")
     return images.reshape(n, SIDE * SIDE)
 
 

@@ -76,7 +76,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
     """Make data parts from arrays with names that `known_names` recognises.
 
     Arrays of rows have the shape (n, d) for features, or (n, h, w), (n, h, w, 1) or (n, 1, h, w) for grey images.
-    Labels are vectors of n numbers or texts.
+    Labels are vectors of n numbers or strings.
 
     Raises
     ------
@@ -178,9 +178,9 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read an archive of arrays, chosen by name.
 
     Rows are named X, data, images, imgs, features or fea. Labels are named y, labels, targets or gnd; they are numbers
-    or texts. Upper and lower case and the plural do not matter. The names of training and test arrays start or end with
-    ``train`` or ``test``, as in ``X_train`` or ``test_labels``. All other arrays are ignored. If the number of features
-    is a perfect square of at least 64, the rows are guessed to be square images.
+    or strings. Names may be in the plural, and in upper or lower case. The names of training and test arrays start or
+    end with ``train`` or ``test``, as in ``X_train`` or ``test_labels``. All other arrays are ignored. If the number of
+    features is a perfect square of at least 64, the rows are guessed to be square images.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class IncompleteTable:
     rows : ndarray of shape (n, d), float64
         The columns of numbers. Missing cells are NaN.
     columns : tuple of int
-        Indices of the columns of `rows` in the file. All other columns are labels, groups or texts, or were left out.
+        Indices of the columns of `rows` in the file. Other columns contain labels, groups or text, or were left out.
     layout : TableLayout
         The layout of the table, with the names of all columns.
     raw : bytes

@@ -120,7 +120,7 @@ MOST_CLASSES = 10_000
 
 
 def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return an integer label for each text, and the class names. Classes are numbered in alphabetical order.
+    """Return an integer label for each string, and the class names. Classes are numbered in alphabetical order.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
 
 
 def label_texts(labels: NDArray[Any]) -> list[str]:
-    """Return numeric labels as short texts. The float32 value 0.1 becomes "0.1", and True becomes "1"."""
+    """Return numeric labels as short strings. The float32 value 0.1 becomes "0.1", and True becomes "1"."""
     numbers = map(float, map(str, labels)) if labels.dtype.kind == "f" else labels.tolist()
     return [f"{number:.10g}" for number in numbers]
 

@@ -25,7 +25,8 @@ _INSPECTED_BYTES = 1 << 22
 FEW_LEVELS = 16  # most columns of pixels have more distinct values than this, most columns of classes have fewer
 _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line also counts up
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
-IDENTIFIERS = 10  # a column with this number of distinct texts may have dates or names of rows or groups, not classes
+# A column with at least this number of distinct strings may contain dates, or names of rows or groups, and not classes.
+IDENTIFIERS = 10
 IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
@@ -63,7 +64,7 @@ class TableLayout:
     group : int or None
         Index of the group column, which is also in `left_out`.
     classes, groups : dict
-        Code of each text in the label column and in the group column, numbered in order of appearance.
+        Code of each name in the label column, and of each name in the group column, in order of appearance.
     """
 
     reading: ParseOptions
@@ -120,7 +121,7 @@ class TableLayout:
                 self.place,
             )
         if kind == "class" and len(known) > MOST_CLASSES:
-            problem = f"column {shown_column(column, self.columns)} has more than {MOST_CLASSES} different texts"
+            problem = f"column {shown_column(column, self.columns)} has more than {MOST_CLASSES} different names"
             raise DataError(f"{problem}, too many for classes; leave it out, or choose other labels", self.place)
         return codes
 
@@ -149,7 +150,7 @@ def table_layout(
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
-    # R writes a column of row names without a column name. All row names are different, and are texts or integers.
+    # R writes a column of row names without a column name. All row names are different, and are strings or integers.
     row_names = {row[0].strip() for row in rows[1:] if len(row) == len(rows[0]) + 1 and row[-1].strip()}
     lacks_name = len(row_names) == len(rows) - 1 > 0 and not any(map(is_number, rows[0])) and not line.count(b'"') % 2
     lacks_name = lacks_name and all(name.isdecimal() or not is_number(name) for name in row_names)
@@ -245,7 +246,7 @@ def table_layout(
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
         what = f"line {lines[0][1]}: {'column names' if names else 'column numbers' if header else 'a row of numbers'}"
-        guesses.append(Guess(what, "column names often count up, or are texts that no other line contains"))
+        guesses.append(Guess(what, "column names often count up, or are words that no other line contains"))
     return TableLayout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
@@ -455,7 +456,7 @@ def _label_column(
         why = f"leave out {others} if it repeats the labels"
         return label, [Guess(f"labels in column {shown_column(label, columns)}", why)] if others else []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
-    # Texts that name the rows, groups of rows such as patients, or the training and test set are not classes.
+    # Strings that identify the rows, groups of rows such as patients, or the training and test set are not classes.
     identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or IDENTIFIER_NAME.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= IDENTIFIERS}
     identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= _SET_NAMES}
@@ -468,7 +469,7 @@ def _label_column(
     why = "it has the fewest distinct values" if len(text) > 1 else "it is the only column of text or codes"
     why += " of columns without missing cells" * (complete != repeated)
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
-    doubtful = len(text) > 1 or n_texts[label] > FEW_LEVELS  # many distinct texts may be dates or places
+    doubtful = len(text) > 1 or n_texts[label] > FEW_LEVELS  # many distinct strings may be dates or places
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= FEW_LEVELS for k in ends)
     return label, [
         Guess(f"labels in column {shown_column(label, columns)}", f"{why} in the first lines", sure=not doubtful)

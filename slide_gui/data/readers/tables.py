@@ -252,8 +252,8 @@ class RowFormat:
     first_line : int
         Number of the first line of the text, for error messages.
     replace_texts : callable or None
-        Replaces texts by numbers. It receives the cells of complete rows, which may be quoted if there is a delimiter,
-        and the number of each row's line.
+        Function that replaces strings by numbers. It receives the cells of complete rows, which may be quoted if there
+        is a delimiter, and the line number of each row.
     """
 
     columns: int = 0
