@@ -301,7 +301,8 @@ def _try(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.save_model], [source])
     options.check_model_output(arguments.save_model)
     dataset = options.read_data(source)
-    plan = plan_trial(dataset, budget=arguments.budget)  # raises an error for unusable data before a store is created
+    # Unusable data raise an error here, before a run store is created.
+    plan = plan_trial(dataset, budget=arguments.budget)
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
         # The run store may be created in this folder. The folder is marked as an output folder first, because a folder

@@ -57,7 +57,7 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
 }  # fmt: skip
 """Allowed types and strings for each parameter of the scikit-learn classes. `float` includes integers.
 
-The value None is always allowed. None of these parameters opens a file, unpickles data or starts a process.
+The value None is always allowed. No allowed parameter opens a file, unpickles data or starts a process.
 """
 
 

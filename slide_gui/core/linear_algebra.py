@@ -69,12 +69,12 @@ def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed:
 def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
     """Return a function that solves a x = b for any b. The matrix a must be symmetric and positive definite.
 
-    If a has more than 1 025 rows, its Cholesky factor is computed once for all b; see `factorised`.
+    If the matrix has more than 1 025 rows, its Cholesky factor is computed once for all b; see `factorised`.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is singular. If a has at most 1 025 rows, the returned function raises this error instead.
+        If the matrix is singular. If it has at most 1 025 rows, the returned function raises this error instead.
     """
     if len(a) <= WHOLE + 1:
         return lambda b, progress: np.asarray(np.linalg.solve(a, b), dtype=np.float64)
@@ -82,12 +82,12 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
 
 
 def factorised(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
-    """Return a function that solves a x = b for any b, using the Cholesky factor of a. Part of a is overwritten.
+    """Return a function that solves a x = b for any b, using the Cholesky factor of a. Part of `a` is overwritten.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is not positive definite to working precision.
+        If the matrix is not positive definite to working precision.
     """
     pieces, inverses = _factorise(a, progress)
 
@@ -116,22 +116,22 @@ def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is not positive definite to working precision.
+        If the matrix is not positive definite to working precision.
     """
     return factor_square(inverse_factor(a, progress), a, progress)
 
 
 def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
-    """Return the lower triangular matrix M with M a Mᵀ = I, the inverse of the Cholesky factor of a.
+    """Return the inverse M of the Cholesky factor of a matrix a: M is lower triangular, and M a Mᵀ = I.
 
     The matrix a = [[A, ·], [B, C]] is halved recursively, so that nearly all operations are matrix products. Let M₁ be
     the result for A, and M₂ the result for the Schur complement C − (B M₁ᵀ)(B M₁ᵀ)ᵀ. The block of M below M₁ is then
-    −M₂ (B M₁ᵀ) M₁. Only the lower triangle of a is read.
+    −M₂ (B M₁ᵀ) M₁. Only the lower triangle of the matrix a is read.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is not positive definite to working precision.
+        If the matrix is not positive definite to working precision.
     """
     factor = np.zeros_like(a)
     for _ in factor_steps(a, factor, progress):
@@ -140,7 +140,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the inverse of the Cholesky factor of a to `out`, which must be all zeros (see `inverse_factor`).
+    """Write the inverse of the Cholesky factor of `a` to `out`, which must be all zeros (see `inverse_factor`).
 
     Yield None at each point where the caller may pause the computation.
     """

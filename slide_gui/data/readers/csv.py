@@ -58,9 +58,9 @@ def read_csv(
        also a column x, column y is a coordinate and not the labels.
     3. The only text column. Each distinct string is a class, numbered in alphabetical order.
     4. The text column with the fewest distinct strings: at least two, of which one is repeated. Columns without missing
-       cells come first. If several columns qualify, the last one. Rules 3 and 4 exclude a column with ten or more distinct
-       strings if each of these occurs less than twice on average, or if the column has a name such as id or patient.
-       They also exclude columns that only divide the rows into sets such as train and test.
+       cells come first. If several columns qualify, the last one. Rules 3 and 4 exclude a column with ten or more
+       distinct strings if each of these occurs less than twice on average, or if the column has a name such as id or
+       patient. They also exclude columns that only divide the rows into sets such as train and test.
     5. No labels, if the columns form a square image of at least 8 × 8, and have no names or only names that end in a
        digit.
     6. The last column, if it has integers of more than one value and no missing cells. If these integers look like a
