@@ -68,10 +68,10 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
-        Penalty for errors. If it is None, C is selected. If the widths are learned, a value of C is learned together
-        with them, and cross-validation on the same rows selects this value or 3 or 10 times this value. With the hinge
-        loss, or if the comparison selects median widths, cross-validation selects C from 1, 10, 100 and 1000. If widths
-        are not learned, C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
+        Penalty for errors. If it is None, C is selected. If the widths are learned, C is learned together with them and
+        then multiplied by 1, 3 or 10; cross-validation on the same rows selects this factor. With the hinge loss, or if
+        the comparison selects median widths, cross-validation selects C from 1, 10, 100 and 1000. If widths are not
+        learned, C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
         Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None

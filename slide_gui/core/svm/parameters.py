@@ -255,8 +255,8 @@ class SelectedWidths:
     C : float
         Penalty for errors.
     history : tuple of WidthsStep
-        Iterations in which the widths were learned on a sample of the rows. Median widths replace the learned widths
-        if they have fewer errors on a held-out fifth of the sample. Then these are the iterations on the other rows.
+        Iterations in which the widths were learned on a sample of the rows. If median widths replaced the learned
+        widths because of fewer errors on a held-out fifth of the sample, the iterations on the other four fifths.
     chosen : ChosenBy or None
         How the widths were selected. None if they were not learned.
     grid : tuple of GridPoint
