@@ -371,7 +371,7 @@ def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> lis
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the options that select one image, and return their group."""
+    """Add a group of options that select one image, and return the group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
     group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")

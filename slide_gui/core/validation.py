@@ -67,7 +67,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_integers(values: object, **least: int) -> dict[str, Any]:
-    """Return attributes of `values` as ints. The keywords of `least` are their names and minimum values.
+    """Return attributes of `values` as ints. Keyword arguments give the names and the minimum values of the attributes.
 
     Raise ValueError if an attribute is not an integer, or is below its minimum.
     """

@@ -23,7 +23,10 @@ class ClusterError(OSError):
 
 
 def dask_setup(_worker: object) -> None:
-    """Ignore Ctrl+C on a worker, because the client handles it. Dask calls it when a worker preloads this module."""
+    """Ignore Ctrl+C on a worker, because the client handles it.
+
+    Dask calls this function when a worker preloads this module.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

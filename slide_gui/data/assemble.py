@@ -43,8 +43,8 @@ def assemble(
       of scikit-learn's digits are 0 to 16.)
     - If the shape of the images is known and not guessed, integers up to 65535 are divided by the largest value of
       their bit depth. Fractions up to 255 are divided by 255.
-    - Other images with pixels below 0 or above 255 are scaled to [0, 1]. Their original range is −1 … 1 if they are in
-      this range, or else the range of the training set.
+    - Other images with pixels below 0 or above 255 are scaled to [0, 1]. The original range is −1 … 1 if all pixels are
+      in this range, or else the range of the training set.
     - `ParseOptions.scaled` determines whether each feature that is not a pixel is scaled to [0, 1].
     - All other numbers are unchanged, except that numbers smaller than 1e-30 become 0.
 

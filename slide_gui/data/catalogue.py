@@ -45,9 +45,9 @@ def find(key: str) -> list[Path] | None:
 
 
 def find_files(sets: Sequence[Sequence[str]]) -> list[Path] | None:
-    """Return the files of the first tuple of names that is complete in a data folder, or None.
+    """Return the files of a data set from a data folder that contains all of them, or None.
 
-    Each data folder is searched up to two levels deep.
+    `sets` contains alternative lists of file names. Each data folder is searched up to two levels deep.
     """
     for folder in data_folders():
         files = _find_files(folder, {name for names in sets for name in names})
@@ -213,7 +213,7 @@ def matches(path: Path, file: RemoteFile) -> bool:
 
 
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:
-    """Return the files with the given names in a folder and its sub-folders, by name.
+    """Return a dictionary that maps each of the given names to a file in a folder or its sub-folders.
 
     If several files have the same name, the one in the shallowest folder is returned or, at equal depth, the first path
     in alphabetical order.

@@ -80,7 +80,8 @@ class HeldOut:
         return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
-_FEW_SHARED = 0.05  # if a smaller fraction of the test rows is also in the training set, the user need not check it
+# If a smaller fraction of the test rows is also in the training set, the user need not check these rows.
+_FEW_SHARED = 0.05
 
 
 _drawing = Lock()
@@ -280,7 +281,7 @@ class Dataset:
         if self.train_labels is None:
             return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
         first = self.train_labels[0]
-        if (self.train_labels != first).any():  # np.unique would import numpy.ma, which slows each program start
+        if (self.train_labels != first).any():  # np.unique would import numpy.ma, which is slow
             alone = self.n_test == 0 and len(set(self.train_labels.tolist())) == len(self.train_labels)
             return "no class has two rows, so no row can be held out for a test; add rows" if alone else ""
         (name,) = label_names([first.item()], self.label_names)

@@ -204,7 +204,7 @@ def _new_temporary_file(folder: Path) -> BinaryIO:
         file = open(folder / f".{secrets.token_hex(8)}.part", "xb")  # noqa: SIM115 - the caller closes it
         if not _LOCKABLE:
             return file
-        with suppress(OSError):  # if the file system has no locks, abandoned files are not removed either
+        with suppress(OSError):  # without locks, abandoned files are not removed
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file

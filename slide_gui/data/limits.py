@@ -169,7 +169,10 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
 
 @contextmanager
 def damage_as(problem: str, place: str) -> Iterator[None]:
-    """Convert exceptions that damaged streams raise to a `DataError`. In its message, the reason replaces {}."""
+    """Open a context in which exceptions of damaged streams become a `DataError` with `problem` as its message.
+
+    The message of the exception replaces {} in `problem`.
+    """
     try:
         yield
     except DataError:

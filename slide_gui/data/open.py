@@ -30,7 +30,7 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import clean_name
 
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
-"""Name endings of data files, for file dialogs and folders. The reader is chosen by the contents of a file."""
+"""Suffixes of the data files that file dialogs show, and that are read from a folder."""
 
 _KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 
-_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display time of each picture of an animation, and of the last
+_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display time of a picture, and of the last picture
 _GREYS = 32  # number of a GIF's 256 colours that are reserved for text and lines; the others form the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -352,8 +352,8 @@ def style_words(style: Style) -> list[str]:
 def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Sequence[str]) -> str:
     """Return the argument that selects a feature on the command line.
 
-    For a pixel, it consists of row and column, for other features of the index. If this index is also the name of a
-    feature, it would select the feature with this name. The name of the wanted feature is then returned instead.
+    The argument of a pixel consists of its row and column. The argument of any other feature is its index, or its name
+    if a feature has this index as its name, because the index would then select that feature.
     """
     if image_shape is not None:
         return "{},{}".format(*divmod(feature, image_shape[1]))

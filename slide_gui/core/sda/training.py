@@ -36,7 +36,7 @@ def into_range(rows: Values, limits: tuple[float, float]) -> Values:
     """Shift and scale rows so that the `limits` of their values become 0 and 1. Two equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    # If the limits were more precise than the rows, rounding could make a result larger than 1.
+    # The limits are rounded like the rows. With limits of higher precision, a result could be larger than 1.
     low, high = (rows.dtype.type(limit) for limit in limits)
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 

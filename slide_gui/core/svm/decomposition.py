@@ -217,7 +217,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the bytes of float32 kernel values that the solver stores for n points if it may use `memory` bytes."""
+    """Return the memory, in bytes, of float32 kernel values in the solver for n points if `memory` is the limit."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 

@@ -256,7 +256,7 @@ class SelectedWidths:
         Penalty for errors.
     history : tuple of WidthsStep
         Iterations in which the widths were learned on a sample of the rows. If median widths replaced the learned
-        widths because of fewer errors on a held-out fifth of the sample, the iterations on the other four fifths.
+        widths because of fewer errors on a held-out fifth of the sample, these are the iterations on the other rows.
     chosen : ChosenBy or None
         How the widths were selected. None if they were not learned.
     grid : tuple of GridPoint

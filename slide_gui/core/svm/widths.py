@@ -206,7 +206,9 @@ _PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the 
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-_FINER = 0.4  # for a descent on a subset of the rows, where steps are fast, both limits are multiplied by this factor
+# In a descent on a subset of the rows, where steps are fast, the limits of the expected decrease, 5e-5 and
+# 3e-4 × objective, are multiplied by this factor.
+_FINER = 0.4
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
 _FIRST_STEP = 0.3
@@ -371,8 +373,8 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # Fraction of the time that evaluating the grid of starting points takes. It decreases with the number of rows of
-    # the sample, because the grid is evaluated on few rows.
+    # Fraction of the time that is spent on the grid of starting points. The more rows the sample has, the smaller is
+    # this fraction, because the grid is evaluated on few rows.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]

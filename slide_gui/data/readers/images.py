@@ -124,7 +124,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
             return np.asarray(upright.convert("L"), np.float32) / np.float32(255)
     except DataError:
         raise
-    except Exception as error:  # Pillow raises many types of errors, also decompression bomb warnings
+    except Exception as error:  # Pillow raises many types of errors, and its warnings of decompression bombs
         problem = "is a damaged picture or of an unsupported format; remove it, or save it as PNG"
         raise DataError(problem, str(path)) from error
 
@@ -211,7 +211,7 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
 
 
 def _has_colours(path: Path) -> bool:
-    """Return True if a picture has pixels that are not grey. JPEG files store grey pixels with small differences."""
+    """Return True if a picture has coloured pixels. Small differences of channels, as in grey JPEGs, are ignored."""
     from PIL import Image
 
     with suppress(Exception), Image.open(path, formats=_FORMATS) as picture:

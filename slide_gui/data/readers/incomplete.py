@@ -52,7 +52,8 @@ class IncompleteTable:
         scale : ndarray of shape (d,)
             The standard deviation of each column, which determines the number of decimals.
         """
-        encoding = _UTF16.get(self.raw[:2], "latin-1")  # Latin-1 keeps every byte of UTF-8 and Windows-1252
+        # Text that is decoded and encoded as Latin-1 keeps all its bytes, whether it is UTF-8 or Windows-1252.
+        encoding = _UTF16.get(self.raw[:2], "latin-1")
         text, mark = self.raw.decode(encoding), self.layout.delimiter.decode()
         bom = next(each for each in ("\ufeff", codecs.BOM_UTF8.decode("latin-1"), "") if text.startswith(each))
         lines, escaped = text[len(bom) :].split("\n"), re.escape(mark)

@@ -181,7 +181,7 @@ def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[ND
     """Return the limits and names of ranges that contain about equally many values each.
 
     The limits are quantiles. If a frequent value equals several quantiles, further limits are added one by one. Each
-    divides a range such that its smaller part is as large as possible.
+    further limit divides a range, so that the smaller of the two parts is as large as possible.
 
     Parameters
     ----------

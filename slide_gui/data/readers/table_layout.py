@@ -32,7 +32,7 @@ _SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validatio
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-# A number with thousands separators (also as in 1,23,456), a decimal comma, a limit or a unit.
+# A number with thousands separators (also as in 1,23,456), a decimal comma, a sign such as < or €, or a unit.
 _FORMATTED_NUMBER = re.compile(
     r"(?a)[<>]?\(?[+−-]?[€$£]?[ \xa0]?[+−-]?(?=[.,]?\d)"
     r"(\d{1,3}([.,' \xa0\u202f]\d{3})+|\d{1,2}(,\d\d)+,\d{3}|\d*)([.,]\d+)?([dDeE][+-]?\d+)?[ \xa0]?[%€$£]?\)?"
@@ -444,7 +444,7 @@ def shown_column(column: int, columns: tuple[str, ...]) -> str:
 def _label_column(
     columns: tuple[str, ...], rows: list[list[str]], text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, list[Guess]]:
-    """Choose the label column by the options, the column names or the text columns. Return it with any guesses."""
+    """Choose the label column by the options, the column names or the text columns. Return it, and guesses about it."""
     if reading.label_column is not None:
         is_none = reading.label_column.lower() == NO_COLUMN
         return None if is_none else requested_column(reading.label_column, columns, place), []

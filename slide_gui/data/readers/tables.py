@@ -330,7 +330,7 @@ def read_table(
 
 
 def _complete_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
-    """Split after the last newline; at the end of the file, add a missing newline."""
+    """Split text after its last newline. At the end of the file, add a missing newline and do not split."""
     if last:
         return (text + b"\n" if text and not text.endswith(b"\n") else text), b""
     cut = text.rfind(b"\n") + 1
@@ -421,7 +421,7 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
 
 
 def is_number(cell: str | bytes) -> bool:
-    """Return True if a cell is a number. ``float`` also reads 1_0, which can be the name of a class."""
+    """Return True if a cell is a number. Unlike ``float``, do not accept 1_0, which may be the name of a class."""
     try:
         float(cell)
     except ValueError:
