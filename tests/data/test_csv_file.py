@@ -299,6 +299,18 @@ def test_that_column_names_in_the_last_comment_are_used(tmp_path, mark):
     assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
 
 
+def test_that_class_names_are_read_from_a_first_line_with_sizes_as_in_files_of_scikit_learn(tmp_path):
+    rows = "".join(f"{k}.5,{k % 7},{k % 2}\n" for k in range(20))
+    data = open_data([write(tmp_path / name, f"20,2,oak,ash\n{rows}") for name in ("x.csv", "x_test.csv")])
+    assert (data.train.shape, data.test.shape, data.feature_names) == ((20, 2), (20, 2), ())
+    assert [data.label_names[k] for k in data.train_labels[:2]] == ["oak", "ash"]
+    assert np.array_equal(data.test_labels, data.train_labels)
+    assert read(f"20,2,oak,ash\n{rows}", ParseOptions(bins=0)).label_names == ()
+    for first in ("20,2,oak,2", "20,3,oak,ash", "x,2,oak,ash", "20,2,oak,oak"):
+        with pytest.raises(DataError, match="line 1 has 4 cells"):
+            read(f"{first}\n{rows}")
+
+
 @pytest.mark.parametrize("mark", [";", "\t", ",", "|"])
 @pytest.mark.parametrize("kinds", ["01", "pq"])
 @pytest.mark.parametrize("header", [True, False])

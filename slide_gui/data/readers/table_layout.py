@@ -63,6 +63,8 @@ class TableLayout:
         True if the numbers have decimal commas.
     group : int or None
         Index of the group column, which is also in `left_out`.
+    class_names : dict
+        Name of each number in the label column, if a line above the rows has such names.
     classes, groups : dict
         Code of each name in the label column, and of each name in the group column, in order of appearance.
     """
@@ -82,6 +84,7 @@ class TableLayout:
     group: int | None
     guesses: tuple[Guess, ...]
     place: str
+    class_names: dict[str, str]
     classes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
 
@@ -110,7 +113,8 @@ class TableLayout:
 
     def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
         kind, known = ("group", self.groups) if column == self.group else ("class", self.classes)
-        names, n_known = [normalize("NFC", cell.decode().strip()) for cell in cells], len(known)
+        texts, n_known = [normalize("NFC", cell.decode().strip()) for cell in cells], len(known)
+        names = [self.class_names.get(text, text) for text in texts] if kind == "class" else texts
         codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
         missing = next(filter(is_missing, islice(known, n_known, None)), None)
         if missing is not None:
@@ -147,9 +151,11 @@ def table_layout(
 ) -> TableLayout:
     """Detect the layout of a table from its first lines. `known` are the column names of the training set, if any."""
     lines, comments, blanks = _first_lines(stream, place)
-    line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
+    class_names = {} if reading.header else _class_names(rows)
+    lines, rows = lines[bool(class_names) :], rows[bool(class_names) :]
+    line, number, start = lines[0]
     # R writes a column of row names without a column name. All row names are different, and are strings or integers.
     row_names = {row[0].strip() for row in rows[1:] if len(row) == len(rows[0]) + 1 and row[-1].strip()}
     lacks_name = len(row_names) == len(rows) - 1 > 0 and not any(map(is_number, rows[0])) and not line.count(b'"') % 2
@@ -199,15 +205,17 @@ def table_layout(
     # A column with the name of a training feature is not a text column, even if most of its cells contain text.
     text_left = text - left_out - {index[name] for name in known if name in index}
     last = len(columns) - 1
-    coded = like is None and reading.bins is None and last not in left_out and _has_codes(samples, last)
-    coded = coded and not _has_codes(samples, last - 1)  # in tables of images, all numbers may have leading zeros
-    texts = frozenset([last]) if coded and not text_left else text_left
+    # In tables of images, all numbers may have leading zeros.
+    coded = not text_left and _has_codes(samples, last) and not _has_codes(samples, last - 1)
+    coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
+    texts = frozenset([last]) if coded else text_left
     label, guesses = _label_column(columns, samples, texts, reading, place)
     if label is not None and label not in text:
-        as_names = bool(like.label_names) if like is not None else reading.bins is None and _has_codes(samples, label)
+        coded = (bool(class_names) and label == last) or _has_codes(samples, label)
+        as_names = bool(like.label_names) if like is not None else reading.bins is None and coded
         if as_names or not all(map(is_number, _filled(samples, label))):
             text |= {label}  # the column has class names such as 1, 2 and 2b, or codes such as 01 and 02
-            if reading.label_column is None:
+            if reading.label_column is None and not class_names:
                 guesses.append(
                     Guess(f"column {shown_column(label, columns)} read as class names", "some are text or codes")
                 )
@@ -242,6 +250,8 @@ def table_layout(
         what, why = "column names in the last comment line", "it has one name per column"
         # If blanks separate the cells, a comment with one word per column may also be a sentence.
         guesses.append(Guess(what, why, sure=bool(delimiter)))
+    if class_names:
+        guesses.append(Guess("sizes and class names in the first line", "its second number counts the features", True))
     if decimal_commas:
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
@@ -251,7 +261,20 @@ def table_layout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
         blanks=blanks, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
+        class_names=class_names if label == last else {},
     )  # fmt: skip
+
+
+def _class_names(rows: list[list[str]]) -> dict[str, str]:
+    """Return the name of each class number, if the first line has two sizes and the class names, or else {}.
+
+    scikit-learn's iris.csv has such a line: 150,4,setosa,versicolor,virginica.
+    """
+    names = {str(k): clean_name(cell) for k, cell in enumerate(rows[0][2:])}
+    texts = {name for name in names.values() if not is_number(name) and not is_missing(name)}
+    is_complete = len(texts) == len(names) > 1 and {row[-1].strip() for row in rows[1:]} <= set(names)
+    n_features = {str(len(row) - 1) for row in rows[1:]}
+    return names if is_complete and rows[0][0].isdecimal() and n_features == {rows[0][1]} else {}
 
 
 def _refuse_formatted(features: Iterable[int], samples: list[list[str]], columns: tuple[str, ...], place: str) -> None:
