@@ -18,9 +18,9 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import zip_members
 from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_rows
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.readers.encoding import utf8_start
-from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
-from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, read_image, read_image_folder
+from slide_gui.data.readers.encoding import START, unpacked_start, utf8_start
+from slide_gui.data.readers.idx import is_idx_start, read_idx
+from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, image_files, read_image, read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
 from slide_gui.data.readers.table_layout import DELIMITERS
@@ -32,14 +32,14 @@ from slide_gui.text import clean_name
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
 """Suffixes of the data files that file dialogs show, and that are read from a folder."""
 
-_KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
+_KINDS = ".amat (or a .zip of it), IDX or .csv (or .gz), .npz, .npy or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _SINGLE_PICTURE = "is a single picture; open a folder with one sub-folder of pictures per class"
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
     rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
-    rb"\ABZh|\A\xfd7zXZ|\A7z\xbc\xaf|\ARar!|\A\x28\xb5\x2f\xfd": "is compressed; extract it, and open its contents",
+    rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
     rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
     rb"(?s)\A[\0-\x34]\0{3}.{8}[\0\1]\0{3}.\0{3}[A-Za-z]\w*\0": _MATLAB_4,  # little-endian numbers
     rb"(?s)\A\0\0[\3\4].{9}\0{3}[\0\1]\0{3}.[A-Za-z]\w*\0": _MATLAB_4,  # big-endian numbers
@@ -150,7 +150,7 @@ def _without_submissions(paths: Sequence[Path]) -> list[Path]:
 
     Such a table is left out only if another file belongs to the same set.
     """
-    samples = {path for path in paths if path.suffix.lower() == ".csv" and "submission" in path.stem.lower()}
+    samples = {path for path in paths if re.search(r"submission.*\.csv(\.gz)?$", path.name.lower())}
     roles = {role_of(path.name) for path in paths if path not in samples}
     return [path for path in paths if path not in samples or role_of(path.name) not in roles]
 
@@ -183,8 +183,8 @@ def _read_files(
         if size == 0:
             raise DataError(f"is empty (0 bytes), expected {_KINDS}; choose another file", str(path))
         with path.open("rb") as stream:
-            start = stream.read(4096)
-        if is_idx_start(start) or start.startswith(GZIP_MAGIC):
+            start = stream.read(START)
+        if is_idx_start(unpacked_start(start, str(path))):
             arrays.append((path, read_idx(path, progress=step)))
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
@@ -208,7 +208,7 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         return read_npy(path, progress=progress)
     if start.startswith((MATLAB_MAGIC, *MATLAB_73)):
         return read_mat(path, progress=progress)
-    start = utf8_start(start)
+    start = utf8_start(unpacked_start(start, str(path)))
     for pattern, problem in _OTHER_FORMATS.items():
         if re.search(pattern, start):
             raise DataError(problem, str(path))

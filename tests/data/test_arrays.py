@@ -142,13 +142,6 @@ def test_that_written_idx_arrays_are_read_back(array, name):
     assert np.array_equal(values, array, equal_nan=array.dtype.kind == "f")
 
 
-@pytest.mark.parametrize("name", ["x", "x.gz"])
-@pytest.mark.parametrize("axes", [0, 5])
-def test_that_idx_arrays_have_one_to_four_axes(tmp_path, name, axes):
-    with pytest.raises(DataError, match=f"begins with 00 00 08 0{axes}, expected an IDX header"):
-        read_idx(write_idx(tmp_path / name, np.ones((1,) * axes, np.uint8)))
-
-
 # MATLAB --------------------------------------------------------------------------------------------------------------
 
 

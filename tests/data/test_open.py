@@ -1,5 +1,6 @@
 """Files of every format become one data set; rows of .amat files equal ``float`` of their text; text keeps letters."""
 
+import gzip
 import io
 import tracemalloc
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import encoding, tables
@@ -439,13 +441,20 @@ TABLE = "Länge,Höhe,class\n" + "".join(f"0.{k},0.{9 - k},{NAMES[k % 4]}\n" for
 def test_that_names_keep_their_letters_in_every_encoding(tmp_path, coding, block, monkeypatch):
     monkeypatch.setattr(encoding, "_BLOCK", block)
     mark = "\ufeff" if coding in ("utf-16-le", "utf-16-be") else ""
-    data = open_data([write(tmp_path / "x.csv", (mark + TABLE).encode(coding))])
+    data = open_data([write(tmp_path / "x.csv.gz", gzip.compress((mark + TABLE).encode(coding)))])
     assert [data.label_names[label] for label in data.train_labels] == NAMES * 2
     assert data.feature_names == ("Länge", "Höhe")
     guesses = [(guess.what, guess.why) for guess in data.opened.guesses if "Windows" in guess.what]
     why = "line 1 is not UTF-8; if letters are wrong, save the file as UTF-8"
     assert guesses == ([("text read as Windows-1252", why)] if coding in ("cp1252", "latin-1") else [])
     assert is_sure(data) == (not guesses)
+
+
+def test_that_an_unpacked_table_must_fit_into_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "memory_limit", lambda: 1 << 21)
+    path = write(tmp_path / "x.csv.gz", gzip.compress(b"1,2,0\n" * (1 << 20)))
+    with pytest.raises(DataError, match="more than the limit of"):
+        open_data([path])
 
 
 @pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])

@@ -88,10 +88,13 @@ def read_csv(
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
     is not made if the features have names that do not end in a digit.
 
-    The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before the column names or the first row,
-    lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines, and lines of
-    empty cells above the table, are skipped. Rows of empty cells at the end are left out. Either all numbers have
-    decimal points, or all have decimal commas. Missing cells become NaN.
+    If the first line has two sizes and class names, as in scikit-learn's iris.csv, the last column has the labels 0, 1,
+    … of these classes. The columns then have no names.
+
+    The file may be compressed by gzip. The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before
+    the column names or the first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments.
+    Blank lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out.
+    Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters
     ----------

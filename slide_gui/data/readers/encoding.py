@@ -1,20 +1,34 @@
-"""Convert text files in UTF-8, UTF-16 with a byte order mark, or Windows-1252 to UTF-8."""
+"""Convert text files in UTF-8, UTF-16 with a byte order mark, or Windows-1252 to UTF-8, and unpack gzip files."""
 
 import codecs
+import gzip
 import io
+import zlib
+from functools import partial
 from typing import BinaryIO
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory
+from slide_gui.data.limits import check_memory, damage_as
 from slide_gui.data.reading import Guess
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-EMPTY_CELLS = b',;\t|" \r\n'
-"""Characters of a line in which all cells are empty."""
+EMPTY_CELLS = b',;\t|" \r\n\x1a'
+"""Characters of a line in which all cells are empty. Programs for DOS wrote the last one at the end of a file."""
+
+GZIP_MAGIC = b"\x1f\x8b"
+DAMAGED_GZIP = "is a damaged or truncated gzip file; download it again"
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_BLOCK = 1 << 20  # bytes
+START, _BLOCK = 1 << 12, 1 << 20  # bytes that show the format of a file, and bytes that are converted at a time
+
+
+def unpacked_start(start: bytes, place: str) -> bytes:
+    """Return the first bytes of a file, unpacked if it is a gzip file."""
+    if not start.startswith(GZIP_MAGIC):
+        return start
+    with damage_as(DAMAGED_GZIP, place):
+        return zlib.decompressobj(wbits=31).decompress(start, START)
 
 
 def utf8_start(start: bytes) -> bytes:
@@ -52,9 +66,9 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
 def utf8_stream(
     stream: BinaryIO, size: int, place: str, *, progress: Progress = NO_PROGRESS
 ) -> tuple[BinaryIO, int, tuple[Guess, ...]]:
-    """Convert a table to UTF-8, and leave out the rows of empty cells that spreadsheets write at its end.
+    """Unpack a table, convert it to UTF-8, and leave out the rows of empty cells that spreadsheets write at its end.
 
-    Return the stream, its remaining size in bytes, and a note for the user about each of the two changes.
+    Return the stream, its remaining size in bytes, and a note for the user about each of the last two changes.
 
     Parameters
     ----------
@@ -66,8 +80,12 @@ def utf8_stream(
     Raises
     ------
     DataError
-        If the text is neither UTF-8 nor Windows-1252, nor UTF-16 with a byte order mark.
+        If the text is neither UTF-8 nor Windows-1252, nor UTF-16 with a byte order mark. Also if a gzip file is damaged
+        or its contents do not fit into memory.
     """
+    if stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
+        stream, size = _unpacked(stream, place, progress)
+    stream.seek(0)
     text, size = unmarked_stream(stream, size, place)
     first = text.tell()
     line, notes = _first_line_not_utf8(text, progress), []
@@ -90,26 +108,35 @@ def utf8_stream(
     return text, size, tuple(notes)
 
 
+def _unpacked(stream: BinaryIO, place: str, progress: Progress) -> tuple[BinaryIO, int]:
+    """Return the contents of a gzip file in memory, and their size."""
+    stream.seek(0)
+    text = io.BytesIO()
+    with damage_as(DAMAGED_GZIP, place), gzip.GzipFile(fileobj=stream) as unpacked:
+        while block := unpacked.read(_BLOCK):
+            check_memory(text.tell() + len(block), place)
+            text.write(block)
+            progress.report(0.0)
+    return text, text.tell()
+
+
 def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
     """Return the number of the first line that is not UTF-8, or None."""
-    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
-    while True:
-        block = stream.read(_BLOCK)
-        try:
-            decoder.decode(block, final=not block)
-        except UnicodeDecodeError as error:
-            return line + error.object[: error.start].count(b"\n")
-        if not block:
-            return None
-        line += block.count(b"\n")
-        progress.report(0.0)
+    line = 1
+    try:
+        for text in codecs.iterdecode(iter(partial(stream.read, _BLOCK), b""), "utf-8"):
+            line += text.count("\n")
+            progress.report(0.0)
+    except UnicodeDecodeError as error:
+        return line + error.object[: error.start].count(b"\n")
+    return None
 
 
 def _converted(stream: BinaryIO, size: int, encoding: str, refusal: str, place: str) -> tuple[BinaryIO, int]:
     # The bytes, the text (two or more bytes per character) and UTF-8 (up to three) are in memory at the same time.
     check_memory(6 * size, place)
     try:
-        text = stream.read().decode(encoding).encode()
+        text = stream.read().decode(encoding).lstrip("\ufeff").encode()
     except UnicodeDecodeError:
         raise DataError(refusal, place) from None
     return io.BytesIO(text), len(text)

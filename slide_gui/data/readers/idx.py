@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim, damage_as, read_values
+from slide_gui.data.readers.encoding import DAMAGED_GZIP, GZIP_MAGIC
 from slide_gui.progress import NO_PROGRESS, Progress
-
-GZIP_MAGIC = b"\x1f\x8b"
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MOST_AXES = 4
@@ -24,7 +23,7 @@ def is_idx_start(start: bytes) -> bool:
 
 
 def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
-    """Read the array that an IDX file contains.
+    """Read the array of a file for which `is_idx_start` is True.
 
     Parameters
     ----------
@@ -41,7 +40,7 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
     Raises
     ------
     DataError
-        If the file is not an IDX file, its header contradicts its size, or it is damaged.
+        If the header contradicts the size of the file, or the file is damaged.
     """
     place, packed = str(path), path.stat().st_size
     with path.open("rb") as stream:
@@ -49,16 +48,12 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
         stream.seek(0)
         if not is_packed:
             return _read(stream, packed, 1, place, progress)
-        damaged = damage_as("is a damaged or truncated gzip file; download it again", place)
-        with damaged, gzip.GzipFile(fileobj=stream) as unpacked:
+        with damage_as(DAMAGED_GZIP, place), gzip.GzipFile(fileobj=stream) as unpacked:
             return _read(cast(BinaryIO, unpacked), packed, DEFLATE_RATIO, place, progress)
 
 
 def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progress) -> NDArray[np.generic]:
     start = stream.read(4)
-    if not is_idx_start(start):
-        problem = f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03"
-        raise DataError(f"{problem}; extract it if it is a compressed table, or choose another file", place)
     axes = start[3]
     sizes = stream.read(4 * axes)
     if len(sizes) < 4 * axes:

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.readers.encoding import utf8_start, utf8_stream
+from slide_gui.data.readers.encoding import START, utf8_start, utf8_stream
 from slide_gui.data.readers.table_layout import TableLayout, table_layout
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_INSPECTED = 4096  # number of bytes at the start of a file that show whether it is text
 _DIGITS = 4  # a filled cell has this number of digits after the leading digit of its column's standard deviation
 
 
@@ -87,8 +86,8 @@ def read_incomplete(
     place, size = str(path), path.stat().st_size
     check_memory(10 * size, place)
     raw = b"\0" if path.is_dir() else path.read_bytes()
-    if b"\0" in utf8_start(raw[:_INSPECTED]):
-        raise DataError("is not a text file; give a table (.csv)", place)
+    if b"\0" in utf8_start(raw[:START]):
+        raise DataError("is not a text file; give a table (.csv), extracted if it is compressed", place)
     with path.open("rb") as file:
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
     if not layout.delimiter:
