@@ -253,6 +253,16 @@ def test_that_columns_left_out_may_have_any_cells_and_a_test_table_leaves_out_th
     assert "x_test.csv: column “note” left out" in [guess.what for guess in data.opened.guesses]
 
 
+@pytest.mark.parametrize("kinds", ["pq", "01"])
+@pytest.mark.parametrize("header", ["a,b,label\n", ""])
+def test_that_a_test_table_may_have_an_empty_label_column(tmp_path, kinds, header):
+    rows = [f".{k},.5,{{}}\n" for k in range(9)]
+    train = write(tmp_path / "x.csv", header + "".join(row.format(kinds[k % 2]) for k, row in enumerate(rows)))
+    data = open_data([train, write(tmp_path / "x_test.csv", header + "".join(row.format("") for row in rows))])
+    assert (data.test.tolist(), data.test_labels) == (data.train.tolist(), None)
+    assert "x_test.csv: no labels in the test set" in [guess.what for guess in data.opened.guesses]
+
+
 @pytest.mark.parametrize("header", ["", "class,a,b\n", "# of 2024, by me\n\n# rows\nclass,a,b\n"])
 def test_that_classes_that_begin_with_a_number_sign_are_not_comments(header):
     rows = "".join(f"{'#one' if k < 5 else 'two'},.{k},.5\n" for k in range(9))

@@ -103,7 +103,8 @@ def read_csv(
         Options for reading. All properties that the options do not give are guessed.
     like : DataPart, optional
         The training set, if the table is a test set. The label column then has the same name as in the training set or,
-        without names, the same position. If the table does not have this column, the test set has no labels.
+        without names, the same position. If the table does not have this column, or if it is empty, the test set has no
+        labels.
     before_test : bool
         True if a test set is read afterwards. A column that is to be left out may then be in the test set only.
     progress : Progress

@@ -210,6 +210,9 @@ def table_layout(
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
     texts = frozenset([last]) if coded else text_left
     label, guesses = _label_column(columns, samples, texts, reading, place)
+    if like is not None and label is not None and not _filled(samples, label):
+        guesses.append(Guess("no labels in the test set", "the label column is empty in the first lines"))
+        left_out, label = left_out | {label}, None
     if label is not None and label not in text:
         coded = (bool(class_names) and label == last) or _has_codes(samples, label)
         as_names = bool(like.label_names) if like is not None else reading.bins is None and coded
