@@ -287,6 +287,7 @@ def test_that_many_rows_may_begin_with_a_number_sign(tmp_path, suffix):
         ("sep=,\n# b\na,b,label\n.1,.2,0\n.3,.4,1\n", ["2 comment lines skipped"]),
         ("a,b,label\n.1,.2,0\n.3,.4,1\n", []),
         ("a|b|label\n.1|.2|0\n.3|.4|1\n||\n||\n", ["2 lines at the end left out"]),
+        ("a,b,label\n.1,.2,0\n.3,.4,1\n\x1a", ["1 line at the end left out"]),
         (',"",\n\n,,\na,b,label\n.1,.2,0\n.3,.4,1\n', ["3 blank lines skipped"]),
         ('a,b,k\n.1,.2,0\n.3,.4,1\n,,\n\n,"",', ["3 lines at the end left out", "labels in column “k”"]),
     ],

@@ -468,6 +468,7 @@ def test_that_an_unpacked_table_must_fit_into_memory(tmp_path, monkeypatch):
     ],
 )
 def test_that_a_byte_order_mark_is_not_part_of_the_first_cell(tmp_path, name, text, coding):
-    data = open_data([write(tmp_path / name, text.encode(coding))])
-    assert data.train.tolist() == [[0.25, 0.5], [0.75, 1.0]]
-    assert data.train_labels.tolist() == [1, 0]
+    for start in ("", "\ufeff"):  # a second mark
+        data = open_data([write(tmp_path / name, (start + text).encode(coding))])
+        assert data.train.tolist() == [[0.25, 0.5], [0.75, 1.0]]
+        assert data.train_labels.tolist() == [1, 0]

@@ -34,7 +34,7 @@ def unpacked_start(start: bytes, place: str) -> bytes:
 def utf8_start(start: bytes) -> bytes:
     """Return the beginning of a text file, converted to UTF-8 if it has a UTF-16 byte order mark."""
     if not start.startswith(_UTF16_MARKS):
-        return start
+        return start.rstrip(b"\x1a")
     return start[: len(start) // 2 * 2].decode("utf-16", "ignore").encode()  # the last character may be incomplete
 
 
@@ -55,8 +55,9 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
     DataError
         If the file has a UTF-16 byte order mark, but its text is not UTF-16.
     """
-    start = stream.read(len(codecs.BOM_UTF8))
-    first = len(codecs.BOM_UTF8) if start == codecs.BOM_UTF8 else 0
+    first = 0
+    while (start := stream.read(len(codecs.BOM_UTF8))) == codecs.BOM_UTF8:  # some programs write two marks
+        first += len(start)
     stream.seek(first)
     if start.startswith(_UTF16_MARKS):
         return _converted(stream, size, "utf-16", "is marked as UTF-16 but is not; save it as UTF-8", place)
