@@ -426,6 +426,11 @@ def test_that_labels_are_in_the_first_column_if_the_last_one_looks_like_pixels(n
     assert read("".join(" ".join(row) + "\n" for row in rows)).opened.label_column == label
 
 
+def test_that_labels_are_in_the_first_column_if_the_last_one_is_a_quantity():
+    part = read("".join(f"{k // 20 + 1},0.{k % 7},{k * k + 300}\n" for k in range(60)))
+    assert (part.opened.label_column, np.unique(part.labels).tolist()) == (0, [1, 2, 3])
+
+
 @pytest.mark.parametrize(("name", "shape"), [("p{}", (8, 8)), ("p{}x", None)])
 def test_that_columns_are_pixels_only_if_their_names_end_in_digits(name, shape):
     head = ",".join(name.format(k) for k in range(64))

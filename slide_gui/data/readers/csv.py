@@ -64,7 +64,7 @@ def read_csv(
     5. No labels, if the columns form a square image of at least 8 × 8, and have no names or only names that end in a
        digit.
     6. The last column, if it has integers of more than one value and no missing cells. If these integers look like a
-       quantity, rule 7 comes first.
+       quantity, rules 7 and 8 come first.
     7. The first column, if it has integers of more than one value and the other columns form a square image. This rule
        comes before rule 6 if the integers of the first column are consecutive from 0 or 1, and the last column looks
        like a pixel. The last column looks like a pixel in three cases:
@@ -76,8 +76,9 @@ def read_csv(
          column lacks. In addition, the last column has gaps and its smallest value is 0, or (in a table without names)
          it has fewer distinct values than the first column.
 
-    8. The first column, if the table has no names, the last column has fractions, and the first column has only −1 and
-       1, or consecutive integers from 0 or 1. On average, each of them must occur at least twice.
+    8. The first column, if the table has no names, the last column has fractions or looks like a quantity, and the
+       first column has only −1 and 1, or consecutive integers from 0 or 1. On average, each of them must occur at least
+       twice.
 
     A column of integers contains codes if some of them have leading zeros, such as 01. In a label column, codes are
     class names unless the option `bins` is given. A last column of codes counts as a text column if there is no other
@@ -222,21 +223,22 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     classes = np.unique(first)
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(classes)
     # In tables without names, a class number in the first column is more common than a quantity in the last one.
-    is_alone = not layout.named and (np.rint(values) != values).any() and 2 * len(classes) <= len(first)
-    is_alone = is_alone and (_count_up(classes) or classes.tolist() == [-1, 1]) and not looks_like_quantity(first)
-    is_pixel = is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)
-    if is_first and not is_pixel and len(values) and _count_up(classes):
+    is_quantity = (np.rint(values) != values).any() or looks_like_quantity(table.column)
+    is_alone = not layout.named and is_quantity and 2 * len(classes) <= len(first)
+    is_alone &= (_count_up(classes) or classes.tolist() == [-1, 1]) and not looks_like_quantity(first)
+    is_feature = (is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)) or is_alone
+    if is_first and not is_feature and len(values) and _count_up(classes):
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
         # The last column resembles the column of pixels before it, but the first column differs from the second.
         alike = np.isin(values, table.rows[:, -1]).mean() > 0.5 and not np.isin(classes, table.rows[:, 1]).all()
         last, largest = values[-1], table.rows[:, 1:].max()
         wide = last > FEW_LEVELS if not counts else FEW_LEVELS <= last == largest > classes[-1]
-        is_pixel = wide or (alike and (few or (not counts and values[0] == 0)))
-    if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and known.all() and not is_pixel)):
+        is_feature = wide or (alike and (few or (not counts and values[0] == 0)))
+    if not unlabelled_image and (layout.reading.bins or (look_like_labels(values) and known.all() and not is_feature)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {shown_column(d - 1, layout.columns)}", why),), ""
     if not unlabelled_image and (is_first or is_alone):
-        why = f"it has integers, and {'the others make an image' if is_first else 'the last column has fractions'}"
+        why = f"it has integers, and {'the others make an image' if is_first else 'the last column is a quantity'}"
         return 0, (Guess(f"labels in column {shown_column(0, layout.columns)}", why),), ""
     if unlabelled_image:
         why = f"its {len(others)} columns were read as an image without labels"
