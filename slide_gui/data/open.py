@@ -124,19 +124,20 @@ def read_parts(
                 return read_image_folder(folder, level=level, progress=progress)
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
-            if has_pictures(folder):
+            if has_pictures(folder) or image_files(folder):
                 return _read_without_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
         return _read_files(paths, reading, progress, read_table)
 
 
 def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
-    """Read the data files of a folder, and report that the pictures in its sub-folders are left out."""
-    remedy = f"to open the pictures in the sub-folders instead, move {clean_name(files[0].name)} out of the folder"
+    """Read the data files of a folder, and report that its pictures are left out."""
+    remedy = f"to open the pictures instead, move {clean_name(files[0].name)} out of the folder"
+    remedy += ", and put the pictures of each class into one sub-folder"
     try:
         parts = read()
     except DataError as error:
         raise DataError(f"{error}; {remedy}") from error
-    return _with_guess(parts, Guess("pictures in sub-folders left out", remedy))
+    return _with_guess(parts, Guess("pictures left out", remedy))
 
 
 def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:

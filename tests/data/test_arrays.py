@@ -196,12 +196,11 @@ def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels)
     assert [guess.what for guess in parts[0].opened.guesses] == expected
     assert (parts[0].labels is None) == ("move those of each class to a sub-folder" in parts[0].opened.unlabelled)
     write(tmp_path / "labels.csv", "a,b,label\n.1,.2,0\n.3,.4,1\n")
-    if parts[0].labels is not None:
-        remedy = "to open the pictures in the sub-folders instead, move labels.csv out of the folder"
-        assert open_data([tmp_path]).opened.guesses[-1].why == remedy
-        write(tmp_path / "labels.csv", "file,label\n0.png,x\n1.png,y\n")
-        with pytest.raises(DataError, match=f"keep a feature, .*; {remedy}"):
-            open_data([tmp_path])
+    remedy = "to open the pictures instead, move labels.csv out of the folder, and put the pictures of each class into"
+    assert open_data([tmp_path]).opened.guesses[-1].why == f"{remedy} one sub-folder"
+    write(tmp_path / "labels.csv", "file,label\n0.png,x\n1.png,y\n")
+    with pytest.raises(DataError, match=f"keep a feature, .*; {remedy}"):
+        open_data([tmp_path])
 
 
 @pytest.mark.parametrize(
