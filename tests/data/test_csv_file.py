@@ -233,6 +233,8 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     assert (classes(part), part.opened.left_out) == (list("xyz" * 3), (2,))  # the sex of some rows is missing
     part = read("set,a,kind\n" + "".join(f"{'Train' if k < 6 else 'val'},.{k},{k % 3}\n" for k in range(9)))
     assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
+    part = read("note,a,kind\n" + "".join(f"{'broken' if k > 6 else ''},.{k},{k % 3}\n" for k in range(9)))
+    assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
     chosen = read(PEOPLE, ParseOptions("d"))
     assert chosen.labels.tolist() == [0, 1, 2, 0, 1]
     assert notes(chosen) == ["columns “name”, “town” left out"]

@@ -60,7 +60,8 @@ def read_csv(
     4. The text column with the fewest distinct strings: at least two, of which one is repeated. Columns without missing
        cells come first. If several columns qualify, the last one. Rules 3 and 4 exclude a column with ten or more
        distinct strings if each of these occurs less than twice on average, or if the column has a name such as id or
-       patient. They also exclude columns that only divide the rows into sets such as train and test.
+       patient. They also exclude columns that are empty in most of the first lines, and columns that only divide the
+       rows into sets such as train and test.
     5. No labels, if the columns form a square image of at least 8 × 8, and have no names or only names that end in a
        digit.
     6. The last column, if it has integers of more than one value and no missing cells. If these integers look like a

@@ -483,9 +483,11 @@ def _label_column(
         return label, [Guess(f"labels in column {shown_column(label, columns)}", why)] if others else []
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
     # Strings that identify the rows, groups of rows such as patients, or the training and test set are not classes.
+    # Notes and flags, which most rows lack, are not classes either.
     identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or IDENTIFIER_NAME.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= IDENTIFIERS}
     identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= _SET_NAMES}
+    identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):
         return None, []
