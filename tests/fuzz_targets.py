@@ -220,6 +220,7 @@ DATA = [
     file("amat in zip inside", "x.zip", zip_bytes({"a.amat": AMAT}), opened, in_zip({"a.amat": AMAT}, changed_text)),
     file("csv", "x.csv", CSVS, opened, changed_text),
     file("csv, whatever it begins with", "x.csv", (csv(True, True), csv(False, False)), read_csv, changed_text),
+    file("csv in gzip", "x.csv.gz", tuple(map(gzipped, CSVS)), opened),
     file("csv to fill", "x.csv", (GAPS, *CSVS), filled, changed_text),
     file("csv read otherwise", "x.csv", csv(True, True), read_csv_otherwise, changed_text),
     file("idx", "train-images-idx3-ubyte", (IDX, idx_bytes(ROWS)), opened),
