@@ -58,7 +58,7 @@ def problems(modules: Mapping[str, str]) -> list[str]:
         # A receiver in a variable may be any method that the module passes as a value.
         passes = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
         ended = [item.context_expr for _, node in inside if isinstance(node, ast.With) for item in node.items]
-        painters = [call for call in calls if _name(call.func) in ("QPainter", "QStylePainter") and call not in ended]
+        painters = [call for call in calls if _name(call.func) == "QPainter" and call not in ended]
         found += [f"{module}:{call.lineno}: an error would leave the painter active; use with" for call in painters]
         for own, node in inside:
             said = [*_receiver(program, own, node), *(_passed(program, own, node) if passes else ())]

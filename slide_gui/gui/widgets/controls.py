@@ -182,11 +182,11 @@ class ElidedBox(QComboBox):
             super().wheelEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        option = QStyleOptionComboBox()
+        option, painter = QStyleOptionComboBox(), QStylePainter(self)
         self.initStyleOption(option)
         option.currentText = self.shown_text()
         # The `with` statement ends the painter even after an exception. Qt would crash if the painter remained active.
-        with QStylePainter(self) as painter:
+        with painter:
             painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
             painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
