@@ -51,6 +51,14 @@ def test_that_written_tables_are_read_back(values, mark, quoted):
     assert np.array_equal(part.labels, labels)
 
 
+@pytest.mark.parametrize("head", ["a,b,kind,\n", "a,b,kind\n", ""])
+@pytest.mark.parametrize("names", ["012", "xyz"])
+def test_that_a_delimiter_at_the_end_of_each_line_is_no_column(tmp_path, head, names):
+    text = head + "".join(f"{k / 9:.2f},{k % 5 / 7:.2f},{names[k % 3]},\n" for k in range(30))
+    data = open_data([write(tmp_path / "train.csv", text), write(tmp_path / "test.csv", text)])
+    assert (data.n_features, data.n_classes, len(data.test_labels)) == (2, 3, 30)
+
+
 @settings(max_examples=100)
 @given(
     st.lists(
@@ -208,7 +216,7 @@ def test_that_a_table_of_one_class_has_the_reason_why_there_are_no_classes(tmp_p
     assert "last column has only the value 1" in data.why_no_classes
     named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + text.replace(",1\n", ",cat\n"))])
     assert "of the class cat; add rows of another class" in named.why_no_classes
-    empty = open_data([write(tmp_path / "z.csv", text.replace(",1\n", ",\n"))])
+    empty = open_data([write(tmp_path / "z.csv", "a,b,c,d,e\n" + text.replace(",1\n", ",\n"))])
     assert "all cells of the last column are missing" in empty.why_no_classes
     partly = open_data([write(tmp_path / "z.csv", "a,b\n.1,0\n.2,\n.3,1\n")])
     assert "the last column has no value in row 2, but labels must be" in partly.why_no_classes

@@ -213,8 +213,10 @@ def _count_up(values: NDArray[np.floating]) -> bool:
 
 def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple[Guess, ...], str]:
     """Choose a label column of numbers. Return its index or None, the guess, and the reason if there are no labels."""
-    known, d = ~np.isnan(table.column), len(layout.columns)
-    values = np.unique(table.column[known])
+    d = layout.last + 1
+    column = table.column if d == len(layout.columns) else table.rows[:, -1]
+    known = ~np.isnan(column)
+    values = np.unique(column[known])
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         why = "the last column is left out" if layout.reading.label_column is None else "all columns are features"
         return None, (), f"{why}; choose the label column"
@@ -224,10 +226,10 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     classes = np.unique(first)
     is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(classes)
     # In tables without names, a class number in the first column is more common than a quantity in the last one.
-    is_quantity = (np.rint(values) != values).any() or looks_like_quantity(table.column)
+    is_quantity = (np.rint(values) != values).any() or looks_like_quantity(column)
     is_alone = not layout.named and is_quantity and 2 * len(classes) <= len(first)
     is_alone &= (_count_up(classes) or classes.tolist() == [-1, 1]) and not looks_like_quantity(first)
-    is_feature = (is_first and looks_like_quantity(table.column) and not looks_like_quantity(first)) or is_alone
+    is_feature = (is_first and looks_like_quantity(column) and not looks_like_quantity(first)) or is_alone
     if is_first and not is_feature and len(values) and _count_up(classes):
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
         # The last column resembles the column of pixels before it, but the first column differs from the second.

@@ -59,6 +59,8 @@ class TableLayout:
         Byte offset and line number of the first row.
     comments, blanks : int
         Numbers of comment lines and blank lines before the first row.
+    last : int
+        Index of the last column. An empty column is not counted if each line only ends with a delimiter.
     decimal_commas : bool
         True if the numbers have decimal commas.
     group : int or None
@@ -80,6 +82,7 @@ class TableLayout:
     first_line: int
     comments: int
     blanks: int
+    last: int
     decimal_commas: bool
     group: int | None
     guesses: tuple[Guess, ...]
@@ -164,6 +167,8 @@ def table_layout(
         rows[0].insert(0, "")
     if not rows[0][-1].strip() and {len(row) for row in rows[1:]} == {len(rows[0]) - 1}:
         rows[0].pop()  # only the line of column names ends with a delimiter
+    elif {(len(row) - len(rows[0]), row[-1].strip()) for row in rows[1:]} == {(1, "")}:
+        rows[0].append("")  # every other line ends with a delimiter
     with_commas = [cell.strip() for row in rows for cell in row if _COMMA_NUMBER.fullmatch(cell)]
     decimal_commas = bool(with_commas) and not any("." in cell and is_number(cell) for row in rows for cell in row)
     if decimal_commas:
@@ -239,7 +244,8 @@ def table_layout(
     # In other tables, such as a test set, a column without values may be a feature of the training set.
     if like is None and (known or reading.header is None):
         empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
-        empty -= {label, *left_out, len(columns) - 1 if label is None and reading.label_column is None else None}
+        last -= last in empty and not first[-1].strip()  # each line ends with a delimiter
+        empty -= {label, *left_out, last if label is None and reading.label_column is None else None}
     for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
         shown = [shown_column(k, columns) for k in sorted(some)]
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
@@ -263,7 +269,7 @@ def table_layout(
     return TableLayout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
-        blanks=blanks, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
+        blanks=blanks, last=last, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
         class_names=class_names if label == last else {},
     )  # fmt: skip
 
