@@ -307,6 +307,23 @@ def test_that_progress_rises_the_state_counts_runs_and_the_remaining_cost_can_be
     assert 0.0 == stopped.fractions[0] < stopped.fractions[-1] < 1.0
 
 
+def test_that_the_remaining_cost_has_each_run_once_that_is_not_stored(evaluated):
+    with RunStore(evaluated[1]) as store:
+        rows = store.runs()
+    (info,) = evaluated[0].data
+    for left in (rows, rows[::2], rows[1::3], []):
+        state = stored_evaluation(CELLS, left)
+        needed = set()
+        for cell in CELLS:
+            for split in set(range(cell.n_splits)) - {a.split for a in state.cell(cell.data, cell.method).answers}:
+                points = cell.candidates(info.fingerprint if state.data else "", "", split)
+                needed |= {point.spec.hash for point in points if cell.selects} | {cell.final(points[-1]).spec.hash}
+                # The run on test rows is needed even if it is stored, because another candidate may be selected.
+                needed -= {row.hash for row in left} - {cell.final(points[-1]).spec.hash}
+        costs = remaining_cost(CELLS, state, left).values()
+        assert len({number for runs in costs for number in runs}) == len(needed)
+
+
 def test_that_the_seconds_left_count_each_run_once(tmp_path, monkeypatch):
     monkeypatch.setattr(CostModel, "seconds", lambda *_: 1.0)
     monkeypatch.setattr(CostModel, "measured", lambda *_: True)

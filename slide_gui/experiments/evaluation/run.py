@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
 from threading import Event
 
 from slide_gui.data.dataset import Dataset
@@ -44,12 +45,12 @@ _COLUMNS = 784
 
 def remaining_cost(
     cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun], progress: Progress = NO_PROGRESS
-) -> Mapping[tuple[str, str], Mapping[tuple[str, str], float]]:
+) -> Mapping[tuple[str, str], Mapping[int, float]]:
     """Estimate the duration of each run that the evaluation may still need.
 
-    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary maps the key
-    (data, run hash) of each run that may still be needed to its estimated duration in seconds. Several cells can need
-    the same run.
+    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary maps the number
+    of each run that may still be needed to its estimated duration in seconds. Several cells can need the same run. It
+    then has the same number in each of these cells.
 
     Parameters
     ----------
@@ -58,25 +59,32 @@ def remaining_cost(
     rows : sequence of StoredRun
         Runs in the store. Their durations are used to estimate the durations of other runs.
     progress : Progress
-        Can cancel the estimation, which takes about two seconds for the full protocol.
+        Can cancel the estimation, which takes about a second for the full protocol.
     """
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
     shapes = {cell.data: RunShape(*plan_sizes(cell), _COLUMNS, classes[cell.data]) for cell in cells}
     cost = measured_cost(rows, {info.fingerprint: shapes[info.key] for info in state.data})
-    stored = {row.hash for row in rows}
-    costs: dict[tuple[str, str], dict[tuple[str, str], float]] = {(cell.data, cell.method): {} for cell in cells}
+    stored, seeds = {row.hash for row in rows}, {(row.fingerprint, row.seed) for row in rows}
+    costs: dict[tuple[str, str], dict[int, float]] = {(cell.data, cell.method): {} for cell in cells}
+    numbers: dict[tuple[str, RunSpec], int] = {}
     for task, part in progress.each(list(tasks(cells))):
         part.report(0.0)
         key, info = (task.plan.data, task.plan.method), infos.get(task.plan.data)
         cell = state.cell(*key)
         if cell is not None and any(answer.split == task.split for answer in cell.answers):
             continue
-        points = task.plan.candidates("" if info is None else info.fingerprint, "", task.split)
-        missing = [point.spec for point in points if point.spec.hash not in stored] if task.plan.selects else []
-        specs = [*missing, task.plan.final(points[-1]).spec]
-        shape = shapes[task.plan.data]
-        costs[key] |= {(task.plan.data, spec.hash): cost.seconds(RunKind.of(spec, shape)) for spec in specs}
+        fingerprint, shape = "" if info is None else info.fingerprint, shapes[task.plan.data]
+        points = task.plan.candidates(fingerprint, "", task.split)
+        # Runs on different validation sets take equally long.
+        seconds = [cost.seconds(RunKind.of(point.spec, shape)) for point in points[: task.plan.n_candidates]]
+        runs = list(zip([point.spec for point in points], cycle(seconds))) if task.plan.selects else []
+        # Computing a hash is slow, so no hashes are computed for a split of which no run can be stored.
+        if (fingerprint, points[0].seed) in seeds:
+            runs = [run for run in runs if run[0].hash not in stored]
+        final = task.plan.final(points[-1]).spec
+        for spec, expected in (*runs, (final, cost.seconds(RunKind.of(final, shape)))):
+            costs[key][numbers.setdefault((task.plan.data, spec), len(numbers))] = expected
     return costs
 
 

@@ -119,7 +119,7 @@ class EvaluationController(QObject):
         missing or the stored results have not been read.
         """
         costs = self.reading.latest[2] if self.known else {}
-        runs: dict[tuple[str, str], float] = {}
+        runs: dict[int, float] = {}
         for cell in self.choice.cells:
             runs |= costs.get((cell.data, cell.method), {})
         where = "this" if self._library.stored_runs else "an ordinary"
@@ -155,7 +155,7 @@ class EvaluationController(QObject):
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
             # Compute and cache the comparisons in the worker thread, because they import SciPy, which is slow.
             _ = state.comparisons
-            # Report the stored results before computing the remaining cost, which takes a second.
+            # Report the stored results before computing the remaining cost, which takes about a second.
             progress.report(0.1, (table, state, {}, None))
             return table, state, remaining_cost(table, state, rows, progress.part(0.1, 1.0)), rows
 
