@@ -1,1 +1,1 @@
-"""The pages of the window, which combine widgets and connect them to the workspace."""
+"""The pages of the main window. Each page shows and changes the open data, their layers, or stored results."""

@@ -1,4 +1,4 @@
-"""The base class of all pages, and functions that write tables of numbers as text."""
+"""The base class of all pages, and functions that format tables of numbers as tab-separated text."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -140,14 +140,14 @@ class Page(QWidget):
         return {} if view < 0 else {"view": str(view)}
 
     def choose(self, choices: Mapping[str, str]) -> None:
-        """Restore settings that `choices` returned. Unknown keys are ignored."""
+        """Restore the view and the settings that `choices` returned. Unknown keys are ignored."""
         view = choices.get("view", "")
         button = self.tabs.button(int(view)) if view.isdecimal() and len(view) < 3 else None
         if button is not None and not button.isChecked():
             button.click()
 
     def show_item(self, item: Any) -> None:
-        """Show an object passed by another page, such as an image or a run, if this page can show such objects."""
+        """Show an object selected on another page, such as an image or a run, if this page can show such objects."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
         """Return the possible exports, starting with the one that users are most likely to want."""

@@ -115,7 +115,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 def evenly_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Return positions close to those in `wanted`, but between `low` and `high` and at least `gap` apart.
 
-    The order of the positions is kept. If there is too little space for them, the gap between them is reduced.
+    The order of the positions does not change. If there is too little space, the gap between them is reduced.
     """
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
     return apart(wanted, [gap] * len(wanted), low, high + gap)
@@ -176,11 +176,11 @@ class Plot(HoverWidget):
         self._still, self._version = CachedPixmap(), 0
         # The screen's device pixel ratio, the theme and the font for which the axes were last drawn.
         self._look: object = None
-        # True if the items must be updated before the next repaint.
+        # True if the curves and dots must be updated before the next repaint.
         self._is_outdated = True
         self.is_stale = False
         self._curves: dict[Hashable, Any] = {}
-        # The scene of this view contains the items. The view itself is never visible; `paint_still` renders its scene.
+        # The scene of this view contains the curves and axes. The view stays hidden; `paint_still` renders its scene.
         self._view = pg.GraphicsView(self, background=None)
         self._view.hide()
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -213,7 +213,7 @@ class Plot(HoverWidget):
         return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return the position in the widget of the data point (x, y).
+        """Return the position in the widget of the point with the coordinates (x, y).
 
         `ViewBox.mapViewToScene` is not used, because it takes 2.6 times as long.
         """
@@ -256,20 +256,20 @@ class Plot(HoverWidget):
         self._update_visible()
 
     def _set_filled(self, filled: bool) -> None:
-        """Show the axes and items if `filled` is True, otherwise the placeholder text of an empty plot."""
+        """Show the axes and curves if `filled` is True, otherwise the placeholder text of an empty plot."""
         self._filled = filled
         self._back.setVisible(filled and self.is_zoomed())
         self._redraw()
 
     def set_stale(self, stale: bool) -> None:
-        """Grey the items of an outdated plot, or restore their colours."""
+        """Draw the curves in grey if they are outdated, or else in their colours."""
         if stale != self.is_stale:
             self.is_stale = stale
             self._box.setOpacity(STALE if stale else 1.0)
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Show the curve with this key, and return it. A curve is created when it is first used, and never removed."""
+        """Make the curve with this key visible, and return it. A curve is created when it is first used."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
@@ -291,7 +291,7 @@ class Plot(HoverWidget):
         return dots
 
     def _reveal(self, x: float, y: float) -> None:
-        """Pan just far enough to make the data point (x, y) visible."""
+        """Pan just far enough to make the point with the coordinates (x, y) visible."""
         moves = []
         for value, (low, high) in zip((x, y), self.shown(), strict=True):
             margin = 0.06 * (high - low)
@@ -302,43 +302,43 @@ class Plot(HoverWidget):
     # Methods that subclasses override
 
     def _draw(self, theme: Theme) -> None:
-        """Update the items after the data have changed or another theme has been chosen."""
+        """Update curves and dots after the data have changed or another theme has been chosen."""
 
     def _paint_below(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as a cursor, below the items. They are not part of the cached picture."""
+        """Draw moving marks, such as a cursor, below the curves. They are not part of the cached picture."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the labels in the margins of the plot."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw moving marks, such as rings around dots, above the items. They are not part of the cached picture."""
+        """Draw moving marks, such as rings around dots, above the curves. They are not part of the cached picture."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the point to which the callout belongs and its lines of text, or None if there is no callout."""
+        """Return the position to which the callout points, and its lines of text, or None if there is no callout."""
         return None
 
     def _at(self, place: QPointF) -> Any:
-        """Return the item at a position in the widget, or None if there is no item."""
+        """Return the data point at a position in the widget, or None if there is none."""
 
     def _values_of(self, target: Any) -> tuple[float, float]:
-        """Return the data point (x, y) of an item that the user has selected with the keyboard."""
+        """Return the coordinates (x, y) of a data point that the user has selected with the keyboard."""
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
-        """Respond to a click at `place`. `target` is the item at this position, or None if there is no item."""
+        """Respond to a click at `place`. `target` is the data point at this position, or None if there is none."""
         if target is not None:
             self._hover(target)
             self._click(target)
 
     def _grab(self, place: QPointF) -> bool:
-        """Return True if dragging from this position moves an item instead of panning the plot."""
+        """Return True if dragging from this position moves a mark, such as a cursor, instead of panning the plot."""
         return False
 
     def _drag(self, place: QPointF) -> None:
-        """Move the dragged item to this position."""
+        """Move the dragged mark to this position."""
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        """Return the shape of the mouse pointer over an item, or over empty space if `target` is None."""
+        """Return the shape of the mouse pointer over the data point `target`, or over empty space if it is None."""
         return Qt.CursorShape.ArrowCursor if target is None else self.shape
 
     # Appearance
@@ -352,7 +352,7 @@ class Plot(HoverWidget):
             axis.setTickFont(figure_font(self, SECONDARY))
 
     def _redraw(self) -> None:
-        """Request a repaint, before which the items are updated."""
+        """Request a repaint that first updates the curves and dots."""
         self._is_outdated = True
         self.update()
 
@@ -371,7 +371,7 @@ class Plot(HoverWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # Pens, colours and fonts depend on `look`.
+        if look != self._look:  # Pens, colours and fonts must be replaced.
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:
@@ -390,7 +390,7 @@ class Plot(HoverWidget):
             focus_ring(painter, self)
 
     def paint_still(self, painter: QPainter) -> None:
-        """Draw the items, axes and labels into the cached picture. This takes 10 to 18 ms."""
+        """Draw the curves, axes and labels into the cached picture. This takes 10 to 18 ms."""
         box, area = self.box(), QRectF(self.rect())
         self._update_ticks()
         painter.save()

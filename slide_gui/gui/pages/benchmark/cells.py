@@ -99,7 +99,10 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Describe the current step of the first running split, and return the summed progress of all running splits."""
+    """Describe the current step of the first split in `active`, and return the total progress of all these splits.
+
+    A finished split contributes 1 to the total progress.
+    """
     (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
     where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
@@ -153,7 +156,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
 
 
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
-    """Return one `TimeRow` for each data set of the table.
+    """Return one `TimeRow` for each data set in the table of running times.
 
     If no times have been measured on a data set, its row contains only the times from the paper.
     """
@@ -166,14 +169,14 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of the table of running times. A cell shows the measured time, followed by the paper's time."""
+    """Return the rows of the table of running times. A cell shows the measured value, then the value in the paper."""
     slide = [_time_cell(_seconds(r.slide), _seconds(r.paper_slide)) for r in rows]
     sda = [_time_cell(_seconds(r.sda), _seconds(r.paper_sda), _short(r.sda_chosen), r.sda_chosen) for r in rows]
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
     return (
         EvaluationRow("", "SLIDE", tuple(slide), strong=True),
         EvaluationRow("", "SdA as selected", tuple(sda), "the paper used a GPU"),
-        EvaluationRow("", "Speed-up", tuple(speedup), "SLIDE versus selected SdA"),
+        EvaluationRow("", "Speed-up", tuple(speedup), "of SLIDE over selected SdA"),
     )
 
 
@@ -195,7 +198,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Return the layer sizes and the noise level of the selected SdA, shortened so that they fit into a cell."""
+    """Shorten the description of an autoencoder to its layer sizes and noise level, so that it fits into a cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(set(sizes)) == 1:

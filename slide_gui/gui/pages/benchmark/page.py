@@ -22,7 +22,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
-_MOST_SPLITS = 50  # Largest number of splits per data set in the paper.
+_MOST_SPLITS = 50  # The largest number of splits that the paper uses for a data set.
 
 
 class _CheckMenu(QPushButton):
@@ -109,7 +109,7 @@ class EvaluationPage(Page):
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
             "Number of splits of each data set; selection and training are repeated on each split. 0 means the "
-            "protocol’s number. The paper has 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
+            "protocol’s number. The paper uses 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}

@@ -23,7 +23,7 @@ from slide_gui.text import plain
 
 @dataclass(frozen=True)
 class SignificanceMark:
-    """The mark for one possible result of comparing a method with SLIDE-SVM.
+    """The mark that shows whether the errors of a method differ significantly from those of SLIDE-SVM.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ _INDENT = 15  # Width in pixels of the space for a significance mark.
 
 
 def mark_color(standing: str, theme: Theme) -> str:
-    """Return the colour of the mark for a result of the comparison with SLIDE-SVM."""
+    """Return the colour of the significance mark for `standing`, a key of `SIGNIFICANCE_MARKS`."""
     return {"reference": theme.text, "better": theme.better, "worse": theme.worse}.get(standing, theme.muted)
 
 
@@ -135,7 +135,7 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
-    """Draw the line below a row. It is darker between two groups of rows, unless sorting has mixed the groups."""
+    """Draw the line below a row. It is darker if the next row has another `group`, unless sorting has mixed groups."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
     painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))
@@ -194,7 +194,7 @@ def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
     painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
 
-_TITLE = 164  # Width in pixels of the header with the names of the rows.
+_TITLE = 164  # Width in pixels of the header that shows the names of the rows.
 _NARROWEST = 180  # Smallest width of a column in pixels.
 
 
@@ -217,7 +217,10 @@ class EvaluationTable(ResultTable):
     """
 
     runs_requested = Signal(object)
-    """The user opened a cell; the argument is (keys of the cell's runs, key of its row, index of its column)."""
+    """The user clicked a cell or pressed Enter on it.
+
+    The argument is (keys of the cell's runs, name of its method, index of its column).
+    """
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent, name)
@@ -291,7 +294,7 @@ class EvaluationTable(ResultTable):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
-        paper = "paper "  # Cells in a column with the title "paper" omit this word.
+        paper = "paper "  # Omitted in cells, because the column title is already "paper".
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

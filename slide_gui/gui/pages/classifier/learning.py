@@ -1,4 +1,4 @@
-"""A plot of the criterion while kernel widths are learned, and bars for each layer's share of the kernel exponent."""
+"""A plot that shows how the kernel widths are learned, and bars for each layer's share of the kernel exponent."""
 
 import math
 from collections.abc import Sequence
@@ -19,16 +19,17 @@ LABELS = 124  # Width in pixels of the labels to the right of the plot.
 FEWEST = 10
 """The horizontal axis spans at least this number of iterations, even if fewer have been computed."""
 DECADES = 30.0
-"""The vertical axis is logarithmic if the largest criterion is at least this many times the smallest one."""
+"""The vertical axis is logarithmic if the criterion's largest value is at least this many times its smallest value."""
 SIDE = 0.015
 """The margin at both ends of an axis, as a fraction of its length. It keeps the outermost dots visible."""
 
 
 class CriterionPlot(Plot):
-    """A plot of the criterion against the iteration, with one curve per starting point of the gradient descent.
+    """A plot of the criterion that gradient descent minimises over the kernel widths and C.
 
-    The curve with the smallest criterion has the accent colour. The title of the horizontal axis shows the value of C
-    at this smallest criterion. The Left and Right keys move a marker along a curve.
+    The horizontal axis is the iteration. There is one curve for each starting point of the gradient descent. The curve
+    that reaches the smallest criterion has the accent colour. The title of the horizontal axis shows the value of C at
+    this minimum. The Left and Right keys move a marker along a curve.
     """
 
     shape = Qt.CursorShape.ArrowCursor  # The mouse pointer stays an arrow, because clicks have no effect.
@@ -53,7 +54,7 @@ class CriterionPlot(Plot):
     def set_history(self, history: Sequence[WidthsStep]) -> None:
         """Show the iterations of the gradient descents from all starting points.
 
-        If `history` is shorter than the previous history, a new run has started, and the zoom is reset.
+        If `history` is shorter than the one shown before, a new run has started, and the zoom is reset.
         """
         if len(history) < len(self.history):
             self.show_full_range()
@@ -75,7 +76,7 @@ class CriterionPlot(Plot):
         return _least(self.history)
 
     def position(self, step: WidthsStep) -> QPointF:
-        """Return the position in pixels of an iteration's point, at the top edge if the criterion is not finite."""
+        """Return the position of an iteration on its curve, in pixels. Infinite and nan values are at the top edge."""
         place, box = self.at(*self._values_of(step)), self.box()
         return QPointF(place.x(), min(max(place.y(), box.top()), box.bottom()))
 
@@ -109,7 +110,7 @@ class CriterionPlot(Plot):
         self._describe()
 
     def _height(self, step: WidthsStep) -> float:
-        """Return the criterion at an iteration, or its logarithm on a logarithmic axis; nan if it cannot be drawn."""
+        """Return the criterion, or its logarithm if the axis is logarithmic. Return nan if it cannot be drawn."""
         if not math.isfinite(step.objective) or (self._log and step.objective <= 0.0):
             return math.nan
         return math.log10(step.objective) if self._log else step.objective
@@ -136,7 +137,7 @@ class CriterionPlot(Plot):
     # Methods that draw the labels, and the marks that move with the mouse or the arrow keys
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Write the smallest criterion from each starting point to the right of the plot."""
+        """To the right of the plot, write the smallest criterion that each gradient descent has reached."""
         box, best = self.box(), self.best()
         ends = [least for steps in self._starts.values() if (least := _least(steps)) is not None]
         heights = evenly_apart([self.position(end).y() for end in ends], 16, box.top(), box.bottom())
@@ -167,7 +168,7 @@ class CriterionPlot(Plot):
     # Methods that respond to the mouse and the keyboard
 
     def _at(self, place: QPointF) -> WidthsStep | None:
-        """Return the iteration nearest to a position in pixels, on the curve that is vertically closest to it."""
+        """Return the iteration at a position: on the vertically closest curve, the horizontally closest iteration."""
         if not self.box().adjusted(-4, 0, 4, 0).contains(place):
             return None
         x = self.values(place)[0]
@@ -194,7 +195,7 @@ _PLACEHOLDER_ROW = 99  # Row of the placeholder in the grid, below the rows of a
 
 
 class ShareBars(QWidget):
-    """A widget that shows each layer's share of the kernel exponent, as a bar and in per cent, and its width σ."""
+    """A widget that shows each layer's share of the kernel exponent (a bar and per cent) and its kernel width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, toolTip="Share of each layer in the kernel exponent ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
@@ -214,7 +215,7 @@ class ShareBars(QWidget):
         theme_changed().connect(self._show)
 
     def _add_labels(self, role: str) -> None:
-        """Add the labels for the heading or for one layer, which show the name, the share and σ."""
+        """Add three labels: the headings of the columns, or the name, share and kernel width of one layer."""
         labels = [label("", self, role) for _ in range(3)]
         for column, part in zip((0, 2, 3), labels, strict=True):
             self._grid.addWidget(part, len(self._lines), column)
@@ -261,7 +262,7 @@ class ShareBars(QWidget):
                 part.setText(texts[line][column] if line < len(texts) else "")
         for number, bar in enumerate(self.bars):
             bar.setVisible(number < len(self._texts))
-            # The colour of a layer does not depend on whether there is a bar for the raw input h⁰.
+            # A layer has the same colour with and without a bar for the raw input h⁰, so that results can be compared.
             colour = theme.pin(number + (self._lines[1][0].text() != layer_name(0)))
             shown = towards(colour, QColor(theme.background), STALE) if self._stale else colour
             style = f"QProgressBar {{ min-height: 10px; max-height: 10px }} ::chunk {{ background: {shown.name()} }}"

@@ -33,7 +33,7 @@ from slide_gui.text import THIN, count, counted, fixed, label_names, per_cent, p
 
 _PLACEHOLDERS = (
     "Press Train to see the criterion while the widths are learned.",
-    "The share of each layer in the kernel appears after training.",
+    "The share of each layer in the kernel exponent appears after training.",
     "The confusion matrix appears after the test.",
     "Misclassified images appear after a test on the open data.",
 )
@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
-        # The result, cell of the confusion matrix, `stale` flag and data set for which the gallery was last filled.
+        # The gallery was last filled for this result, cell of the confusion matrix, `stale` flag and data set.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -136,7 +136,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the method and the fraction of the variance to keep (None for a method without a projection)."""
+        """Return the selected method, and the fraction of the variance that its projection keeps (None without one)."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -146,7 +146,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _show_known(self) -> None:
-        """Update the page. If it has no result, load the stored or shipped result for the current settings."""
+        """Update the page. If it shows no result, load a stored or shipped result for the current settings."""
         if self.isVisible():
             self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
             self.refresh()
@@ -277,10 +277,10 @@ class ClassifierPage(Page):
             self.details.setText(" · ".join(filter(None, [text, at])))
             return
         self.rate.setText("…")
-        chosen, solver = seen.chosen, seen.training
+        chosen, step = seen.chosen, seen.training
         parts = [*filter(None, [at]), _describe_step(seen, spec)]
-        if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
-            parts.append(f"gap {solver.solver.gap:.3g}, {counted(solver.solver.n_support, 'support vector')}")
+        if step is not None and step.solver.n_support and seen.phase == "learn" and seen.stage is None:
+            parts.append(f"optimality gap {step.solver.gap:.3g}, {counted(step.solver.n_support, 'support vector')}")
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
@@ -333,7 +333,7 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Describe the kind of error, the number of evaluated rows and, for cross-validation, the folds."""
+        """Describe on how many rows of which kind (test or validation) and on which folds the error was measured."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"
@@ -417,9 +417,10 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an image with one bar per feature. The height of a bar shows where its value lies in the training range.
+    """Return an image with one bar per feature, for data that are not images.
 
-    If there are more than 64 features, each bar shows the largest relative value of a few adjacent features.
+    The height of a bar shows where the value lies between the feature's minimum and maximum in the training set. If
+    there are more than 64 features, each bar shows the highest of the values of a few adjacent features.
     """
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))

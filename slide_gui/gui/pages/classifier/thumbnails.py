@@ -133,7 +133,7 @@ class Thumbnails(QListView):
             size = QSize(round(width * scale), round(height * scale))
             self.setIconSize(size + QSize(2, 2))
             longest = 4 + max(map(self.fontMetrics().horizontalAdvance, {each.caption for each in images}))  # 4: border
-            # Qt shortens a caption that is wider than 1.5 times the width of the icon.
+            # More space would not help, because Qt shortens captions that are wider than 1.5 times the icon.
             width = max(size.width(), _NARROWEST, min(longest, round(1.5 * self.iconSize().width())))
             self.setGridSize(QSize(width + _GAP, size.height() + _CAPTION + _GAP))
         self._content.beginResetModel()
@@ -144,7 +144,7 @@ class Thumbnails(QListView):
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that is shown while the gallery is empty. It tells the user what to do."""
+        """Set the text that is shown while the gallery is empty, such as what the user can do to fill it."""
         self._placeholder = text
         self._describe()
 

@@ -24,7 +24,7 @@ BAND = 0.2
 _MARGIN = 0.03  # Margin above and below the points, as a fraction of the range of the errors.
 RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # Diameter in pixels of a point, including its edge.
-CHOSEN = "best on validation"  # Legend entry for the ring around the selected point.
+CHOSEN = "best on validation"  # Legend entry for the ring around the point with the smallest validation error.
 SIDE = 0.02
 """The noise axis extends by this margin beyond 0 and 1, so that points at these levels are drawn completely."""
 
@@ -81,7 +81,7 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                # Points are matched by noise level and depth, because a point without a final error has no key.
+                # Find the selected point again by its noise level and depth. A point without a final error has no key.
                 place = current.noise, current.depth
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
@@ -174,7 +174,7 @@ class ErrorPlot(Plot):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
 
     def _depth_pen(self, theme: Theme, depth: int, width: float) -> QPen:
-        """Return a pen in the colour of a depth, which is dashed if a smaller depth already has this colour."""
+        """Return a pen in the colour of this depth. The pen is dashed if a smaller depth has the same colour."""
         return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
     # Methods that draw the labels, the cursor, and the rings around points
@@ -365,7 +365,7 @@ class ErrorPlot(Plot):
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return the error on a line at a noise level, and True if the line has a point with a final error at this level.
+    """Return the error at a noise level on the line for one depth, and True if it is the final error of a point.
 
     Between points, the error is interpolated. Beyond the ends of the line, it is nan.
     """
@@ -386,14 +386,14 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
     for point in settled:
         values += [point.low, point.high]
     # The confidence interval of a point shrinks while its error is being computed. To keep the range of the axis
-    # constant, the width of the widest final interval is used for every such point.
+    # constant, every such point is treated as if it had the widest of the final intervals.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # No interval is final, so there is no widest final interval.
+    if not settled:  # The width of the intervals is unknown, so leave space above the points.
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:

@@ -14,7 +14,7 @@ from slide_gui.text import counted, level, percentage
 class HeatMap(ColorTable):
     """A table of errors in per cent, with one row per depth and one column per noise level.
 
-    Frames mark the points that were selected on validation rows.
+    Frames mark the cells whose noise level and depth were selected on validation rows.
 
     Signals
     -------

@@ -73,7 +73,7 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        for task in (controller.sweep, controller.trial):  # After a sweep or trial, an estimate can start.
+        for task in (controller.sweep, controller.trial):  # An estimate waits until these end.
             task.ended.connect(self._refresh_soon)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
@@ -98,27 +98,27 @@ class CurvesPage(Page):
     # Settings ---------------------------------------------------------------------------------------------------
 
     def setting(self) -> Setting | None:
-        """Return the settings of the runs whose errors are plotted, or None if the data have no labels.
+        """Return the settings shared by the runs whose errors are plotted, or None if the data have no labels.
 
         These are the settings that the user has selected, or else the settings of the requested sweep, or else the
-        settings with the largest number of stored runs.
+        settings with which most runs were stored.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # Otherwise, it was selected for other data, for example before a restart.
+            return chosen  # Otherwise, the user selected these settings for another data set.
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text
         return Setting.from_text(max(counts, key=lambda text: (counts[text], text == usual), default=usual))
 
     def _n_runs(self) -> dict[str, int]:
-        """Return the number of SLIDE-SVM runs on the open data for each setting.
+        """Return the number of SLIDE-SVM runs on the open data for each choice of settings.
 
-        A run of depth 0 is also plotted on the curves for settings with layers. A setting of depth 0 is therefore left
-        out if some setting with layers differs from it only in the parameters of the stack.
+        Runs of depth 0 also appear in the curves for settings with layers. Settings of depth 0 are therefore left out
+        if other settings, with layers, differ from them only in the parameters of the stack.
         """
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
@@ -142,7 +142,7 @@ class CurvesPage(Page):
 
     @Slot()
     def _follow_trial(self) -> None:
-        """Show a heat map of the points that a trial ("Try on my data") compares."""
+        """Show a heat map of the noise levels and depths that a trial ("Try on my data") compares."""
         trial = self._controller.trial.latest
         if isinstance(trial, TrialState) and self._trial_points != trial.points:
             self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
@@ -257,7 +257,7 @@ class CurvesPage(Page):
 
         titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
         options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
-        # Offer the visible figure first.
+        # The figure that the user sees is the first in the list of exports.
         options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
@@ -372,7 +372,7 @@ class CurvesPage(Page):
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         runs = self._controller.library.runs
         if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):
-            # A trial that ran out of time may have stored runs of one more split, which it did not compare.
+            # Leave out runs of a split that the trial did not compare, because it ran out of time during this split.
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
@@ -381,7 +381,7 @@ class CurvesPage(Page):
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return (noise level, depth) for each point selected on validation rows, or () during a sweep or trial."""
+        """Return each (noise level, depth) selected on validation rows, or () while a sweep or trial is running."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running or self._controller.trial.running:
             return ()
@@ -414,9 +414,9 @@ class CurvesPage(Page):
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
     def _paper_error(self, part: str) -> float | None:
-        """Return the published test error for the raw input in per cent.
+        """Return the published test error of an SVM on the raw input, in per cent.
 
-        Return None if no error is published or if the curves show validation errors.
+        Return None if no error was published for these data, or if the curves show validation errors.
         """
         dataset = self._workspace.dataset
         items = published(dataset.key) if dataset is not None and part == "test" else ()
@@ -473,9 +473,9 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Describe the numbers of rows on which the errors are counted.
+    """Describe on how many rows the errors are counted.
 
-    The numbers for the curves, for the point that a sweep is computing, and for the estimate are listed separately.
+    The curves, the point that a sweep is computing, and the estimate are described separately.
     """
     texts = []
     names = {"done": "curves", "running": "current point", "refining": "estimate without learned widths"}
@@ -491,7 +491,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 def _describe_criteria(points: Iterable[ErrorPoint]) -> str:
     """Name the criteria by which the widths were learned, starting with the most frequent criterion.
 
-    If there are several criteria, each one is followed by its number of points.
+    If there are several criteria, each one is followed by the number of points for which it was used.
     """
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
@@ -500,8 +500,11 @@ def _describe_criteria(points: Iterable[ErrorPoint]) -> str:
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
-    """Return a point for the error that a sweep or an estimate is computing. An estimate does not learn widths."""
+    """Return a point for the error that a running sweep or estimate is currently computing.
+
+    The point of an estimate has a note, because an estimate does not learn kernel widths.
+    """
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate
-    note = "preliminary estimate with median widths or the widths at the nearest level" if state == "refining" else ""
+    note = "estimate with median widths, or those learned at the nearest noise level" if state == "refining" else ""
     return ErrorPoint(*place, rate, "", state, note)

@@ -75,7 +75,7 @@ class ErrorPoint:
 
 
 def lines_of(point: ErrorPoint) -> list[str]:
-    """Return the lines of the tooltip for a point. If the error is known, the first line contains it."""
+    """Return the lines of the tooltip for a point, starting with its error if the error is known."""
     place = f"noise {level(point.noise)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]

@@ -23,7 +23,7 @@ _PAUSE_MILLISECONDS = 150  # Delay between the last change of a field and the co
 
 
 class SweepDialog(QDialog):
-    """The dialog in which the user sets the noise levels, depths, rows, criterion and selection of a sweep.
+    """The dialog in which the user sets up a sweep: its noise levels, depths, splits, seeds and other settings.
 
     Signals
     -------
@@ -92,7 +92,7 @@ class SweepDialog(QDialog):
         n_rows : int
             Number of training rows, which is the largest possible number of labelled rows.
         plan : callable
-            Function that returns the cost of a sweep, or None if the sweep is impossible.
+            Function that estimates the cost of a sweep, or returns None if the sweep is impossible.
         """
         self._sweep, self._plan = sweep, plan
         self.noises.setText(axis_text(sweep.noises))
@@ -148,7 +148,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Show the cost of the sweep, or explain which field is invalid."""
+        """Show the estimated cost of the sweep, or explain which field is invalid."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())

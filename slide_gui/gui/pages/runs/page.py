@@ -146,7 +146,7 @@ class RunsPage(Page):
         self._show_example()
 
     def _show_example(self) -> None:
-        """Compare two shipped runs as an example if the user has compared no runs yet and stored fewer than two."""
+        """Compare two shipped runs as an example if the user has made no comparison and stored fewer than two runs."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         is_empty = self.stack.currentIndex() == 1 and not self._has_compared
         if is_empty and dataset is not None and len(self._library.stored_runs) < 2:
@@ -165,7 +165,7 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self.comparison.show_comparison)
 
 
-_LEAST_HEIGHT = 400  # Smallest height in pixels at which the matrices and their captions do not overlap.
+_LEAST_HEIGHT = 400  # Smallest height in pixels at which the confusion matrices and their captions do not overlap.
 _EMPTY = f"Select two runs in the table and press {with_keys('Compare', 'Ctrl+D')}."
 
 
@@ -182,7 +182,7 @@ class ComparisonView(QWidget):
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
         self.tiles.name_feature = self._pixel_name
-        self._pixels = ElidedBox(self, "Feature whose weights are compared", least=12)
+        self._pixels = ElidedBox(self, "Feature whose row of W is compared", least=12)
         self._pixels.activated.connect(self._show_weights)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (label("", self, wraps=True), label("", self, wraps=True))
@@ -237,7 +237,7 @@ class ComparisonView(QWidget):
 
     @Slot()
     def show_captions(self) -> None:
-        """Describe both runs above their matrices, and mark runs that were deleted after the comparison."""
+        """Describe each run above its confusion matrix, and mention if it was deleted after the comparison."""
         if (shown := self._shown) is not None:
             for name, result, caption in zip("AB", (shown.first, shown.second), self._captions, strict=True):
                 mark = "deleted run · " if self._library.is_deleted(result.hash) else ""
@@ -270,7 +270,7 @@ class ComparisonView(QWidget):
     def _list_pixels(self) -> None:
         rows = None if self._shown is None else self._shown.rows
         has_contributions = rows is not None and rows.contributions
-        title = "Contributions to" if has_contributions else "Row of W of"
+        title = "Contributions to" if has_contributions else "Row of W for"
         self._weights_title.setText("" if rows is None else title)
         self._weights_title.setToolTip(_CONTRIBUTIONS if has_contributions else "")
         self._pixels.setVisible(rows is not None)
@@ -317,7 +317,7 @@ _CONTRIBUTIONS = (
 
 
 def _complete(shown: RunComparison) -> list[RunResult]:
-    """Return the results of the compared runs. Shipped runs whose full results are missing are left out."""
+    """Return the full results of the compared runs. Runs shipped with only part of their results are left out."""
     return [result for result in (shown.first, shown.second) if isinstance(result, RunResult)]
 
 

@@ -59,13 +59,13 @@ _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
 TAG = len(SHOWN) - 1
-"""The index of the column of tags, which is the only column that the user can edit."""
+"""The index of the column that shows tags. The user can edit only this column."""
 # If a column of right-aligned numbers is followed by a column of text, an em space before the text separates them.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
 
 
 class RunModel(QAbstractTableModel):
-    """The Qt model of the table: the runs that match the filter, sorted by one column. Only the tags can be edited.
+    """The Qt model of the table: the runs that match the filter, sorted by one column. Only tags can be edited.
 
     Attributes
     ----------
@@ -183,9 +183,9 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> list[tuple[str, bool]]:
-    """Return the words of a filter text, written as in `StoredRun.words`, such as "noise=0.30;".
+    """Return the words of a filter in the format of `StoredRun.words`, such as "noise=0.30;".
 
-    Each word is paired with True if a run must contain it, and with False if a run must not contain it.
+    Each word is paired with True if a run must contain it, or with False if a run must not contain it.
     """
 
     def exact(match: re.Match[str]) -> str:
@@ -204,7 +204,7 @@ def _is_missing(value: Any) -> bool:
 ROW = 28
 PADDING = 3  # Padding of a cell in pixels. The style sheet sets the same padding for the column titles.
 TEXT = SECONDARY + 1
-_SAMPLE = 500  # Approximate number of rows whose contents determine the widths of the columns.
+_SAMPLE = 500  # Approximate number of rows that are measured to determine the widths of the columns.
 _WIDEST, _NARROWEST_TAG = 320, 80
 # Smallest widths in pixels of column 1 (data sets) and column 2 (methods).
 _LEAST_WIDTHS = {1: 104, 2: 80}
@@ -223,7 +223,7 @@ class RunDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view, (theme, font, metrics), box = self._view, self._view.painted_style, QRectF(option.rect)
-        # Reading the runs directly is faster than calling the model's method `data`.
+        # This method reads the run directly, because the model's method `data` is slower.
         line, number, run = index.row(), index.column(), self._model.rows[index.row()]
         column, lead = SHOWN[number], _LEADS[number]
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -404,7 +404,7 @@ class RunTable(QWidget):
         """
         keys, selection = set(self._selected), QItemSelection()
         lines = [line for line, run in enumerate(self._model.rows) if run.hash in keys]
-        # Adjacent rows form one range, because Qt compares all pairs of ranges and many ranges would be slow.
+        # Adjacent rows form one range. Qt compares all pairs of ranges, so one range per row would be slow.
         for _, group in groupby(enumerate(lines), key=lambda pair: pair[1] - pair[0]):
             stretch = [line for _, line in group]
             selection.select(self._model.index(stretch[0], 0), self._model.index(stretch[-1], TAG))
@@ -464,8 +464,8 @@ class RunTable(QWidget):
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
-        # The header has its own, empty selection model. With the selection model of the table, the header would query
-        # the selection of every cell.
+        # The header has its own, empty selection model. With the table's selection model, painting the header would be
+        # slow, because the header would check whether each cell is selected.
         head.setSelectionModel(QItemSelectionModel(self._model, head))
         view.setItemDelegate(RunDelegate(view, self._model))
         self._fit_columns(())
@@ -502,8 +502,8 @@ class RunTable(QWidget):
     def _fill(self) -> None:
         """Set the widths of all columns.
 
-        If there is too little space, the columns of data sets and methods become narrower. If there is space left, the
-        column of tags becomes wider.
+        If there is too little space, the columns that show data sets and methods become narrower. If there is space
+        left, the column that shows tags becomes wider.
         """
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self.view.viewport().width()

@@ -50,7 +50,7 @@ class _Series(NamedTuple):
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return ticks of a base-2 logarithmic axis: all powers of two, or every second one if there are more than six."""
+    """Return the ticks of a logarithmic axis: all powers of two, or every second one if there are more than six."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
@@ -133,7 +133,7 @@ class CopiesPlot(Plot):
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
-        """Return m, and the mean and range of the errors of each plotted line, as lines of text."""
+        """Return lines of text for a tooltip: m, then the mean and the range of the errors for each plotted line."""
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
@@ -245,11 +245,11 @@ class CopiesView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input, row of Wₘ, row of W, and difference between the two rows")
-        self._data = self._workspace.dataset  # The data set from which the copies are drawn.
+        self._data = self._workspace.dataset  # The data set whose images are corrupted to make the copies.
         self._fitted: Layer | None = None  # The fitted layer for which `_study` computes W_m.
-        self._study: CopiesStudy | None = None  # Computes `copies`; None when `copies` is complete.
+        self._study: CopiesStudy | None = None  # Computes `copies`; None if nothing is left to compute.
         self.copies: Copies | None = None
-        # The number of copies m that the user selected in the plot. Its results may not be computed yet.
+        # The number of copies m that the user selected. Its W_m may not be computed yet for the current layer.
         self._wanted = 32
         self._job: int | None = None
         self._outdated = False  # True if `copies` belongs to an earlier fit of the layers.
@@ -281,7 +281,7 @@ class CopiesView(Experiment):
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare to compute W_m for a fitted layer. Until it is computed, the plot shows the old errors in grey."""
+        """Prepare to compute W_m for a newly fitted layer. Until then, the plot shows the previous errors in grey."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
@@ -379,7 +379,7 @@ class CopiesView(Experiment):
     def _show_rows(self, copies: Copies, point: CopiesPoint, a: int, stale: bool) -> None:
         limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
         scale, error = self._scale(limit[:-1], a), significant(float(point.row_errors[0, a]), 3)
-        heads = (f"Wₘ · m = {count(point.copies)}", "W · limit", "Wₘ − W · same colours")
+        heads = (f"Wₘ · m = {count(point.copies)}", "W · limit", "Wₘ − W · same scale")
         captions = ("", "" if stale else f"±{significant(scale.high, 2)}", f"error {error}")
         rows = zip((estimate, limit, estimate - limit), captions, strict=True)
         tiles = [Tile.of(values[:-1], self._source.shape, scale, caption, a, stale=stale) for values, caption in rows]
@@ -389,7 +389,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return W_m and its errors for the selected m or, if they are not computed yet, for the next smaller m."""
+        """Return W_m and its errors for the selected m or, if these are not computed yet, for the largest smaller m."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)

@@ -197,7 +197,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_known(self) -> None:
-        """If no classifier is shown, load the stored or shipped classifier that has the current parameters."""
+        """If no classifier is shown, load one with the current parameters if it is stored or shipped."""
         if self.isVisible():
             self._runs.show_known(self._runs.spec_of(self._runs.svm))
 
@@ -210,7 +210,7 @@ class DecidedPart(QWidget):
         decision, width = self._decision(), self.width() - _BARS - _GAP
         has_flip = width >= _CARD + _GAP + _FLIP
         fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
-        # Before the first prediction, one empty `SupportVectorCard` reserves the height of the support vectors.
+        # Before the first prediction, one empty `SupportVectorCard` reserves space for the support vectors.
         shown = 1 if decision is None else min(len(decision.nearest), max(fitting, 1))
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
@@ -244,7 +244,7 @@ class DecidedPart(QWidget):
         self._fit()
 
     def _reserve(self) -> None:
-        """Reserve the height of the prediction, so that the images above stay in place when the prediction appears."""
+        """Reserve the height that the prediction needs, so that the images above do not move when it appears."""
         dataset, parts = self._workspace.dataset, [self.brief, self._hint]
         if dataset is not None and not (self._brief or self._runs.why_not()):
             parts.append(self._details)
@@ -259,8 +259,8 @@ class DecidedPart(QWidget):
         assert dataset is not None
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = _margin_text(decision.margin)
-        # In the direct comparison, the second class beats the predicted class. But the predicted class has more votes
-        # from all comparisons, or the same number of votes and a larger sum of margins.
+        # A negative margin means that the SVM for these two classes prefers the second one. The first is predicted
+        # because it has more votes of the SVMs for all pairs of classes, or as many and a larger sum of margins.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"
@@ -317,7 +317,7 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return the colour of each layer that has a share. The colours are the same with and without a share of h⁰."""
+        """Return the colour of each layer that has a share. A layer's colour does not depend on whether h⁰ has one."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]
@@ -343,7 +343,7 @@ class DecidedPart(QWidget):
         return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
-        """Return a picture of a sample, with bars for features that are not pixels. Changed features are outlined."""
+        """Return a picture of a sample. Features other than pixels are shown as bars. Changed features are outlined."""
         dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
         assert dataset is not None
         shape = dataset.image_shape

@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.weight_tiles import TileScroll
 
 
 class Experiment(View):
-    """The base class of the experiments: a row of controls above tiles, the first of which shows the image.
+    """The base class of the experiments: a row of controls above tiles. The first tile shows the image.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The experiment that hides pixels and estimates them by W and by the best linear map for these hidden pixels."""
+"""The experiment that hides pixels and fills them by W, and by the linear map that is best for these pixels."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -13,21 +13,21 @@ from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, significant
 
-_MOST = 3000  # Largest number of features for which the best linear map for the hidden pixels is computed.
+_MOST = 3000  # Largest number of features for which the best linear map is computed.
 
 
 class FillView(Experiment):
-    """The experiment that hides a random fraction 1 − p of the pixels, at least one, and fills them in two ways.
+    """The experiment that hides a random fraction 1 − p of the pixels, but at least one, and fills them in two ways.
 
     Attributes
     ----------
     pictures : ndarray or None
-        Four images: the original, the original with NaN for hidden pixels, and the images in which the hidden pixels
-        are filled by W and by the best linear map for these pixels. None until they are computed for the open data.
+        Four images: the original; the original with NaN for the hidden pixels; the image filled by W; and the image
+        filled by the linear map that is best for these pixels. None until they are computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input with hidden features, and two ways to fill them")
+        super().__init__(context, parent, "Input with hidden features, filled by W and by the best linear map")
         self.layers.hide()
         self.pictures: Array | None = None
         # The layer, the image and the hidden pixels of the last job that was submitted.
@@ -63,10 +63,10 @@ class FillView(Experiment):
             pairs = zip(self.pictures[1:], captions, strict=True)
             tiles = [Tile.of(values, shape, INK, caption, a, stale=stale) for values, caption in pairs]
             if not self._is_stale:
-                sentence = f"RMS error on hidden pixels: {first} with W, {second} with the best map."
+                sentence = f"RMS error on hidden pixels: {first} with W, {second} with the best linear map."
                 sentence = self._workspace.worded(sentence)
         self.status.setText(sentence)
-        self._set_tiles(("hidden", "filled by W", "filled by best map") if tiles else (), tiles)
+        self._set_tiles(("hidden", "filled by W", "filled by the best map") if tiles else (), tiles)
 
     def _start(self) -> str:
         """Start filling the hidden pixels if necessary. Return "", or the reason why they cannot be filled."""
@@ -115,5 +115,5 @@ class FillView(Experiment):
         names = [(self._workspace.feature_name(int(k)),) for k in hidden]
         cells = self.pictures[[0, 2, 3]][:, hidden].T.tolist()
         return table_text(
-            (self._workspace.worded("pixel"),), names, ("image", "filled by W", "filled by best map"), cells
+            (self._workspace.worded("pixel"),), names, ("image", "filled by W", "filled by the best map"), cells
         )

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 # this number of them, which takes 6 ms. Larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
-_LOW = 540  # Height of the view, in pixels, below which the prediction is shortened to one line.
-# Smallest width of the row with the image's name and buttons, and largest width of the colour bar, in pixels.
+_LOW = 540  # If the view is lower than this number of pixels, the prediction is shortened to one line.
+# Smallest width of the row that shows the image's name and buttons, and largest width of the colour bar, in pixels.
 _IMAGE_ROW, _BAR = 232, 260
 _UNLIKE = "This image is unlike the training images: few of them share its bright pixels, or it is blank."
 
 
 class FlowPart(View):
-    """The Flow view: the image, its corruption and its hidden representations, with tools for drawing.
+    """The Flow view: the image, its corrupted copy and its hidden representations, with tools for drawing.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class FlowPart(View):
         # The layers that are shown, and the fingerprint of the data to which they were fitted.
         self._stack: Stack | None = None
         self._fingerprint = ""
-        # The detector of images that are unlike the training images, which have the fingerprint `_compared`. The box
-        # `learned` lists models for data with the fingerprint `_listed`.
+        # The detector of images that are unlike the training images. `_compared` is the fingerprint of the data with
+        # these training images, and `_listed` is that of the data for which the box `learned` was last filled.
         self._likeness: Likeness | None = None
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # The image with the user's strokes, of shape (d,).
@@ -309,7 +309,7 @@ class FlowPart(View):
         return f"{text}; 0–1 means {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
 
     def _take_stack(self) -> None:
-        """Update the layers that the view shows. During a new fit to the same data, keep the last complete stack."""
+        """Update the layers that the view shows. While the same data are fitted again, keep the previous layers."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         if dataset is None:
             return
@@ -352,8 +352,8 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        # The caption of the colour bar lists the tiles to which it applies. Images of x, and of T without negative
-        # values, have a grey scale instead. Bars in such tiles have the colour map of hᵏ with the limits ±1.
+        # The caption of the colour bar lists the tiles to which it applies. Images of x, and of T(hᵏ) without negative
+        # values, are grey instead. Features that are not pixels are bars, in such tiles with colour limits of ±1.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
@@ -392,7 +392,7 @@ class FlowPart(View):
 
 _NOT_EXPORTED = "To export the Flow view, select “these data” in the box “learned on”."
 _LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
-# If the layers form two lines, there is space for only one number below each hᵏ.
+# If the layers are arranged in two rows, there is space for only one number below each hᵏ.
 _SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
 
 
@@ -401,7 +401,7 @@ def _has_negative_t(flow: Flow) -> bool:
 
 
 def _learned_on(model: FittedModel) -> str:
-    """Return a label with the name of a model's data, its noise level and its number of layers."""
+    """Describe a model by the name of its data set, its noise level and its number of layers."""
     layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
     return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 

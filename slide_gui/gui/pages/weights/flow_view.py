@@ -1,4 +1,4 @@
-"""An interactive version of the paper’s schematic: an image to draw on, its corruption, and all layers."""
+"""An interactive version of the paper’s schematic: an image to draw on, its corrupted copy, and all layers."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -32,32 +32,32 @@ EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 144
 # Preferred side length of the canvas, and largest side length of any image, in logical pixels.
 _CANVAS, _LARGEST = 252, 336
-_DRAWABLE = 6  # An image pixel is easy to hit with the mouse if its side length is this number of logical pixels.
+_DRAWABLE = 6  # An image pixel of this side length, in logical pixels, is easy to hit with the mouse.
 _LINES = 2  # Number of lines of text below a lower tile.
-# Width, in pixels, of a caption below a tile, and gap between the captions of two columns.
+# Width of a caption below a tile, and smallest gap between the captions of two columns, in pixels.
 _WORDS, _MARGIN = 96, 10
 # A tile and the gap to its right are together at least `_SYMBOLS` pixels wide, so that the label of an arrow fits.
 # If possible, they are at least `_RANGE` pixels wide, so that a caption such as "−0.50 to +0.73" fits.
 _SYMBOLS, _RANGE = 80, 96
-# Largest number of layers in one line, and gap in pixels between two lines of layers.
+# Largest number of layers in one row, and gap in pixels between two rows of layers.
 _IN_ONE_LINE, _BETWEEN = 5, 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input column and of `depth` layers in the Flow view. Six or more layers form two lines."""
+    """The positions of the input and of `depth` layers in the Flow view. Six or more layers form two rows."""
 
     height: float
     depth: int
 
     @cached_property
     def per_line(self) -> int:
-        """Return the number of layers in the first line. The second line, if any, has the same number or one fewer."""
+        """Return the number of layers in the first row. The second row, if any, has the same number or one fewer."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @property
     def wraps(self) -> bool:
-        """True if the layers form two lines, both to the right of the input column."""
+        """True if the layers form two rows, both to the right of the input."""
         return self.per_line < self.depth
 
     @property
@@ -67,9 +67,9 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Return the side length of an image pixel on the canvas, and that in the tiles, in logical pixels.
+        """Return the side lengths of an image pixel on the canvas and in the tiles, in logical pixels.
 
-        If possible, both lengths are an integer number of device pixels.
+        If possible, both are an integer number of device pixels.
         """
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shape)
@@ -83,7 +83,7 @@ class FlowLayout(ImageLayout):
         return next(fitting, least), tile
 
     def _least(self, tile: float) -> float:
-        """Return the smallest size of an image pixel on the canvas, given its size in the tiles."""
+        """Return the smallest side length of an image pixel on the canvas, given its side length in the tiles."""
         wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shape) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
@@ -116,7 +116,7 @@ class FlowLayout(ImageLayout):
         return DOWN - 8 if self.wraps else DOWN
 
     def _below(self, height: float) -> float:
-        """Return the height of everything below an upper tile: captions, an arrow, and a lower tile of this height."""
+        """Return the height of everything below an upper tile: captions, an arrow, and a lower tile with its texts."""
         return LINE + self._arrow + HEAD + height + self.n_lines * LINE
 
     @cached_property
@@ -178,22 +178,22 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance from a tile to its title and captions, which leaves space for the canvas's focus ring."""
+        """Return the distance from a tile to its title and captions. Only the canvas needs one, for its focus ring."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
-        """Return the line of the arrow from the upper to the lower tile of a column."""
+        """Return the straight arrow that points from a column's upper tile to its lower tile."""
         above, below = self.upper(column), self.lower(column)
         x = below.center().x() if column else below.x() + 0.5 * self.size[0]
         return QLineF(x, above.bottom() + LINE + 4 + self._apart(above), x, below.top() - HEAD - 1)
 
     def across(self, column: int) -> list[QPointF]:
-        """Return the corners of the arrow from the lower tile of a column to the upper tile of the next column."""
+        """Return the start, corners and end of the arrow from a column's lower tile to the next column's upper tile."""
         start, stop = self.lower(column), self.upper(column + 1)
         # The arrow has a vertical segment just to the left of the tile at which it ends.
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
-        if self.wraps and column == self.per_line:  # The next column begins the second line of layers.
+        if self.wraps and column == self.per_line:  # The next column starts the second row of layers.
             middle += 0.1 * ARROW  # The shift prevents two arrows from overlapping.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
@@ -202,7 +202,7 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
-    """Return the smallest gap for an arrow that, together with a tile of this width, is at least `wide` pixels wide."""
+    """Return the smallest gap to the right of a tile: enough for an arrow, and at least `wide` pixels with the tile."""
     return max(ARROW, wide - width)
 
 
@@ -276,7 +276,7 @@ class FlowView(Picker):
         self._images: dict[tuple[FlowTile, str], QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.pixel_hovered.connect(self._hover)
-        self.setAccessibleName("Pictures of the flow through the layers")
+        self.setAccessibleName("Pictures of one image in each layer")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)
@@ -326,7 +326,7 @@ class FlowView(Picker):
     # Painting
 
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
-        """Return each tile that this widget paints, with its rectangle and a flag that is True if the tile is grey."""
+        """Return each tile that this widget paints, with its rectangle and True if the tile is outdated."""
         layout, tiles = self.layout_of(), []
         for number, column in enumerate(self.columns):
             if number or layout.bars:
@@ -441,14 +441,14 @@ class FlowView(Picker):
 
 
 def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
-    """Draw a line through these points, with an arrow head at the last point."""
+    """Draw an arrow that passes through these points and ends at the last one."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.25))
     painter.drawPolyline(QPolygonF(points))
     tip, away = points[-1], points[-1] - points[-2]
     upright = abs(away.y()) > abs(away.x())
     x, y = (0.0, 1.0 if away.y() > 0 else -1.0) if upright else (1.0 if away.x() > 0 else -1.0, 0.0)
-    # Corners of the arrow head, as distances from its tip along and across the line.
+    # Corners of the arrow head, given by their distances from its tip along and across the arrow.
     corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]
     head = [QPointF(tip.x() + a * x - b * y, tip.y() + a * y + b * x) for a, b in corners]
     painter.setPen(Qt.PenStyle.NoPen)

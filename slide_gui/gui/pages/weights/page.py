@@ -44,7 +44,7 @@ VIEWS = (
     ),
     ViewSpec(
         "Flow",
-        "How the layers transform one image (§4)",
+        "How the layers transform one image (§4 of the paper)",
         name=FLOW,
         title="Flow of one image",
         make=late("slide_gui.gui.pages.weights.flow", "FlowPart"),
@@ -58,7 +58,7 @@ VIEWS = (
         make=WhyView,
     ),
 )
-"""The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The page builds the first one at once."""
+"""The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The first is created with the page."""
 
 # Sessions saved by version 0.1 identify the view by a number. This table maps the number to the name of the view.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
@@ -180,7 +180,7 @@ class WeightsPage(Page):
         self.set_view(FLOW).set_corrupted(False)
 
     def set_full_screen(self, full: bool) -> None:
-        """Show the heading of the page or, if `full` is True (full-screen mode), a noise slider."""
+        """In full-screen mode (`full` is True), show a noise slider instead of the heading of the page."""
         self.heading.setVisible(not full)
         cast(WeightsView, self._view_of[WEIGHTS]).show_noise(full)
 
@@ -236,16 +236,16 @@ class WeightsPage(Page):
         return self._rows() if view.shows_rows else view.numbers()
 
     def _rows(self) -> str:
-        """Return the rows of W that reconstruct the exported pixels as a text table, or "" if no row is up to date."""
+        """Return a text table of the rows of W that reconstruct the exported pixels, or "" if no row is up to date."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
                 names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # In the table, the bias precedes the weights.
+                cells.append(np.roll(row.weights, 1))  # In the text table, the bias comes first.
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
-    # Updates after changes of the workspace ---------------------------------------------------------------------
+    # Updates after changes of the data, layers or selection ------------------------------------------------------
 
     @Slot()
     def _show_subtitle(self) -> None:
@@ -267,7 +267,7 @@ class WeightsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the workspace."""
+        """Show the current data, layers and selection."""
         theme, selection = theme_of(self), self._workspace.state.selection
         self._source.color_map = theme.diverging if selection.colors == "auto" else selection.colors
         self.pixels.watch()

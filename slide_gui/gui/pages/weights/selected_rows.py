@@ -1,4 +1,4 @@
-"""The rows of W that the Weights page shows: the selection of pixels, and the tiles and colour limits of their rows."""
+"""The selected pixels on the Weights page, and the tiles that show the rows of W for these pixels."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -17,10 +17,13 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""The labels of the colour bar if the tiles have several colour limits, so that no number applies to all tiles."""
+"""The labels of the colour bar if tiles have different colour limits, so that no numbers apply to all of them."""
 
 STRENGTH = 0.4
-"""The colour limit of an image tile, as a fraction of its largest weight. A fraction below 1 reveals small weights."""
+"""The colour limit of an image tile, as a fraction of its largest weight.
+
+It is below 1, because small weights would otherwise be hardly visible.
+"""
 
 
 class PixelSelection(QObject):
@@ -50,7 +53,7 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the pixel that the weight under the cursor reconstructs, or else the first pixel of `features`."""
+        """Return the pixel to whose reconstruction the weight under the cursor belongs, or else the selected pixel."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
@@ -59,7 +62,7 @@ class PixelSelection(QObject):
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
-        """Request previews of the rows of W for the pixels in `features` while the noise slider moves."""
+        """Request that rows of W for the pixels in `features` are previewed while the user moves the noise slider."""
         self._workspace.fitting.watched = self.features()
 
     @Slot(object)
@@ -140,7 +143,7 @@ _Shown = Layer | ApproximateLayer
 
 
 class TileSource:
-    """The source of the tiles that show rows of W on the Weights page.
+    """Creates the tiles that show rows of W on the Weights page.
 
     Attributes
     ----------
@@ -197,7 +200,7 @@ class TileSource:
             shown = row_tile(row.shown, shape, scale, feature, approximate, row.stale)
             return replace(shown, part=self._window(feature)) if shared else shown
 
-        # While the mouse moves, only the tiles of the hovered feature change, not those of the pinned features.
+        # Reuse known tiles: while the mouse moves, only the tiles of the hovered feature change, not the pinned ones.
         key = (
             self._layers(), fitting.stack, fitting.preview, fitting.parameters, state.parameters,
             quantity, levels, tuple(limits), self.color_map,
@@ -233,9 +236,9 @@ class TileSource:
         return top, left, min(y + reach + 1, self.shape[0]) - top, min(x + reach + 1, self.shape[1]) - left
 
     def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
-        """Return a picture of all rows of W for each layer, or None for layers that are not fitted yet.
+        """Return one picture per layer that shows all rows of W, or None for layers that are not fitted yet.
 
-        A ring marks the selected pixel.
+        A ring marks the row of the selected pixel.
         """
         layers, mosaics = self._layers(), list[Mosaic | None]()
         for k in range(1, self._workspace.state.parameters.depth + 1):
@@ -289,7 +292,7 @@ class TileSource:
         return ShownRow(weights, rms, shown, stale, approximate)
 
     def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
-        """Return the layer number and the feature's row of W for each layer whose row is exact and up to date."""
+        """Return (layer, row of W) for each layer in which the feature's row is neither approximate nor outdated."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
@@ -302,7 +305,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few large weights would hide all others. During a new fit, the returned value does not change."""
+        """True if a few large weights would hide all others. To avoid flicker, the value is kept during a new fit."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):

@@ -23,20 +23,20 @@ _CHANNEL = "shuffle"
 
 
 class ShuffleView(Experiment):
-    """The experiment that shuffles the pixels of all images in the same random order and fits layers to them.
+    """The experiment that puts the pixels of all images in the same random order and fits layers to these images.
 
-    Each start uses a new order.
+    Each time the user presses the button, another order is used.
 
     Attributes
     ----------
     fit : ShuffledFit or None
-        The last fit to shuffled pixels. None if there was no such fit or if the original layers have since been fitted
-        again.
+        The last fit to shuffled pixels. None if there was no such fit, or if the layers for the original pixels have
+        changed since then.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
-        self.tiles.name_feature = None  # The position in a shuffled tile does not identify a feature.
+        self.tiles.name_feature = None  # Positions in a shuffled tile do not identify features.
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
@@ -126,7 +126,7 @@ class ShuffleView(Experiment):
         return self._original(spot) if spot[0] == 0 else None
 
     def _feature_of(self, row: int) -> int | None:
-        # Select no weight, because the same position belongs to one pixel in a shuffled tile and to another elsewhere.
+        # Select no weight, because the same position belongs to different pixels in shuffled and in other tiles.
         return None
 
     @Slot(object)

@@ -32,8 +32,8 @@ NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 class ViewContext:
     """The objects that the views share: the workspace, the image, the selected pixel and the source of the tiles.
 
-    `runs` is a function that returns the run controller. Most views do not need the controller, and importing it takes
-    time.
+    `runs` is a function that returns the run controller. The controller is imported only when the function is called,
+    because most views do not need it and the import takes time.
     """
 
     workspace: Workspace
@@ -64,7 +64,7 @@ class View(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the workspace. While the view is visible, the page calls this after each change."""
+        """Show the current data, layers and selection. While the view is visible, the page calls this after changes."""
         raise NotImplementedError
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
@@ -76,7 +76,7 @@ class View(QWidget):
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:
-        """Return a new widget for tiles. Hovering over a tile selects a weight, and Ctrl+click pins a pixel."""
+        """Return a new, empty widget for tiles. Hovering over a tile selects a weight, and Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
@@ -106,7 +106,7 @@ class View(QWidget):
 
 @dataclass(frozen=True, kw_only=True)
 class ViewSpec(PageView):
-    """The description of a view of the Weights page, from which its tab and command are built.
+    """The description of a view of the Weights page. It determines the view's tab and its command in menus.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class ShownImage(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the image that is selected in the workspace."""
+        """Set `values`, `missing` and `caption` for the image that the user has selected."""
         dataset, state = self._workspace.dataset, self._workspace.state
         row, sample = state.test_row, state.selection.sample
         if dataset is None:

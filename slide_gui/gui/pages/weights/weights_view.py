@@ -32,7 +32,7 @@ _ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)
 
 
 class Readout(QWidget):
-    """A table of the selected weight and its contribution, rank and share, with one line per layer.
+    """A table with one line per layer: the selected weight, its contribution, its rank and its share.
 
     The widget paints the table itself, because the values change as the mouse moves. A `QLabel` with an HTML table
     would take 1.7 ms longer per mouse move.
@@ -100,7 +100,7 @@ class WeightsView(View):
         image_row = ImageRow(self._shown, self._workspace.worded, self)
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
             column.addWidget(part)
-        self._arranged: object = None  # The contents for which `_arrange` was last called.
+        self._arranged: object = None  # The contents when `_arrange` was last called.
         self._shown.changed.connect(self._show_image)
         self._workspace.dataset_changed.connect(self._show_first_rows)
         self._pixels.moved.connect(self._moved)
@@ -140,7 +140,7 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # With a fixed size, new numbers do not move other widgets.
+        self.readout.setFixedSize(width, numbers)  # The fixed size keeps other widgets in place.
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class WeightsView(View):
 
     @Slot()
     def _show_first_rows(self) -> None:
-        """After other data were opened, scroll to the mosaics and the row of the selected feature."""
+        """After other data have been opened, scroll up to the tiles of all rows of W and of the selected feature."""
         self._scroll.verticalScrollBar().setValue(0)
 
     @Slot()
@@ -238,7 +238,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
-    """Return, as text, a weight, its contribution and rank, the row's bias, and the share in the sum of magnitudes."""
+    """Format a weight, its contribution and rank, the bias of its row, and its share of the magnitudes in the row."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if row.rms is None else short_signed(weight * float(row.rms[source]))

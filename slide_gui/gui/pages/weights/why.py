@@ -24,7 +24,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Copies",
-        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The formula gives the limit W without copies.",
+        "The error of Wₘ, fitted to m corrupted copies, falls as 1/√m. The closed form gives the limit W at once.",
         name=COPIES,
         title="Corrupted copies",
         make=late("slide_gui.gui.pages.weights.copies", "CopiesView"),
@@ -41,7 +41,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare the filled images. W suits any set of hidden pixels; the best map for this set is usually better.",
+        "Compare the filled images. W suits any hidden pixels; the best linear map for these pixels is usually better.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
@@ -52,7 +52,7 @@ EXPERIMENTS = (
 
 
 class WhyView(View):
-    """The view whose tabs select one of four experiments. Each experiment is created when it is first shown.
+    """The view “Why it works”. Its tabs select one of four experiments, each of which is created when first shown.
 
     Attributes
     ----------
