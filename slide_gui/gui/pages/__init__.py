@@ -1,1 +1,1 @@
-"""The pages of the main window. Each page shows and changes the open data, their layers, or stored results."""
+"""The pages of the main window: Weights, Error curves, Classifier, Benchmark and Runs."""

@@ -1,9 +1,9 @@
-"""The base class of plots, which show pyqtgraph's items and axes in the style of the program's window.
+"""The base class of plots, which show curves, dots and axes in the style of the program's window.
 
-pyqtgraph draws the items and axes, and keeps zooming and panning within the full range of the data. The plot itself
-handles mouse and key events, and paints pyqtgraph's scene from a cached picture. If the scene received the events, it
-would search its items after each move of the mouse, which takes 0.2 ms. It would also print the exceptions of event
-handlers instead of raising them.
+pyqtgraph draws the curves, dots and axes, and keeps zooming and panning within the full range of the data. The plot
+itself handles mouse and key events, and paints pyqtgraph's scene from a cached picture. If the scene received the
+events, it would search its items after each move of the mouse, which takes 0.2 ms. It would also print the exceptions
+of event handlers instead of raising them.
 
 Importing pyqtgraph is slow. Therefore, each page imports its plots only when the page is created.
 """
@@ -371,7 +371,7 @@ class Plot(HoverWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         look = self.devicePixelRatioF(), theme, self.font().key()
-        if look != self._look:  # Pens, colours and fonts must be replaced.
+        if look != self._look:  # Pens, colours and fonts depend on the screen, theme and font.
             self._look, self._is_outdated = look, True
             self._dress_axes(theme)
         if self._is_outdated:

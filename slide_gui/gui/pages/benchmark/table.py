@@ -42,7 +42,7 @@ SIGNIFICANCE_MARKS = {
     "equal": SignificanceMark("○", "no significant difference", "no significant difference from SLIDE-SVM"),
     "worse": SignificanceMark("▲", "significantly more errors", "significantly more errors than SLIDE-SVM"),
 }
-_INDENT = 15  # Width in pixels of the space for a significance mark.
+_INDENT = 15  # Width in pixels of the space for the significance mark in a cell.
 
 
 def mark_color(standing: str, theme: Theme) -> str:
@@ -294,7 +294,7 @@ class EvaluationTable(ResultTable):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
-        paper = "paper "  # Omitted in cells, because the column title is already "paper".
+        paper = "paper "  # Cells below the column title "paper" do not repeat this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
-        # The gallery was last filled for this result, cell of the confusion matrix, `stale` flag and data set.
+        # The result, selected cell of the confusion matrix, `stale` flag and data set that the gallery shows.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -230,7 +230,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # Show the progress of the cancelled training.
+            self._show_training(controller.training.latest, stale)  # Show how far the cancelled training had come.
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -333,7 +333,7 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Describe on how many rows of which kind (test or validation) and on which folds the error was measured."""
+        """Describe where the error was measured: the number and kind of rows (test or validation), and the folds."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"

@@ -69,7 +69,7 @@ class ErrorPlot(Plot):
     # Contents
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
-        """Replace the points; each noise level and depth may have at most one point.
+        """Replace the points. There may be at most one point for each noise level and depth.
 
         `part` names the rows on which errors are counted ("test" or "validation"). It appears in the title of the
         error axis.
@@ -393,7 +393,7 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # The width of the intervals is unknown, so leave space above the points.
+    if not settled:  # Leave space for the intervals, whose widths are not known yet.
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:

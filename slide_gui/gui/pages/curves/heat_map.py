@@ -30,7 +30,7 @@ class HeatMap(ColorTable):
         self.cell_clicked.connect(self._click)
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
-        """Replace the points; each noise level and depth may have at most one point.
+        """Replace the points. There may be at most one point for each noise level and depth.
 
         `part` names the rows on which errors are counted ("test" or "validation"). It appears in the legend.
         """

@@ -73,7 +73,8 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        for task in (controller.sweep, controller.trial):  # An estimate waits until these end.
+        # No estimate is computed during a sweep or trial, so start it when they have ended.
+        for task in (controller.sweep, controller.trial):
             task.ended.connect(self._refresh_soon)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
@@ -82,7 +83,7 @@ class CurvesPage(Page):
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
-        self.shown = placed(row, ElidedBox(self, tip="Select the settings whose runs are plotted", least=20))
+        self.shown = placed(row, ElidedBox(self, tip="Select the settings of the plotted runs", least=20))
         name_box(self.shown, "Curves shown")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.shown.activated.connect(self._choose_shown)
@@ -107,8 +108,9 @@ class CurvesPage(Page):
         if spec is None:
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
+        # Ignore settings that do not suit the open data, because the user selected them for other data.
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
-            return chosen  # Otherwise, the user selected these settings for another data set.
+            return chosen
         if controller.requested_sweep is not None:
             return Setting.of(controller.requested_sweep.points()[-1].spec)
         usual = Setting.of(spec).text
@@ -257,7 +259,7 @@ class CurvesPage(Page):
 
         titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
         options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
-        # The figure that the user sees is the first in the list of exports.
+        # The visible figure comes first in the list of exports.
         options.sort(key=lambda option: (option.name == HEAT_MAP) != self.tabs.checkedId())
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
@@ -294,7 +296,7 @@ class CurvesPage(Page):
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # The estimate was computed with the previous settings.
+            self._controller.drop_estimate()  # The estimate is valid only for the previous settings.
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -376,7 +378,8 @@ class CurvesPage(Page):
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
-        if arguments != self._known_of[0]:  # While the noise slider moves, the previous results are reused.
+        # Reuse the previous results if possible, because this method is called often while the noise slider moves.
+        if arguments != self._known_of[0]:
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 

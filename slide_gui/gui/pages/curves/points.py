@@ -1,4 +1,4 @@
-"""The points of the error curves and of the heat map, with their descriptions in words."""
+"""The points of the error curves and of the heat map, and functions that describe points in words."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The table of runs, which the user can filter, sort, select, tag and copy. Other actions are requested by signals."""
+"""The table of runs, which the user can filter, sort, select, tag and copy. For other actions, it emits signals."""
 
 import math
 import re
@@ -208,11 +208,11 @@ _SAMPLE = 500  # Approximate number of rows that are measured to determine the w
 _WIDEST, _NARROWEST_TAG = 320, 80
 # Smallest widths in pixels of column 1 (data sets) and column 2 (methods).
 _LEAST_WIDTHS = {1: 104, 2: 80}
-_WIDTH_STEP = 10  # Change of a column's width in pixels with each key press.
+_WIDTH_STEP = 10  # Each key press changes the width of a column by this number of pixels.
 
 
 class RunDelegate(QStyledItemDelegate):
-    """The delegate that draws the cells.
+    """The delegate that draws the cells of the table of runs.
 
     Selected rows have a tinted background. A bar in the accent colour marks the left end of the current row.
     """

@@ -247,13 +247,13 @@ class CopiesView(Experiment):
         super().__init__(context, parent, "Input, row of Wₘ, row of W, and difference between the two rows")
         self._data = self._workspace.dataset  # The data set whose images are corrupted to make the copies.
         self._fitted: Layer | None = None  # The fitted layer for which `_study` computes W_m.
-        self._study: CopiesStudy | None = None  # Computes `copies`; None if nothing is left to compute.
+        self._study: CopiesStudy | None = None  # The object that computes `copies`; None if nothing is left to compute.
         self.copies: Copies | None = None
         # The number of copies m that the user selected. Its W_m may not be computed yet for the current layer.
         self._wanted = 32
         self._job: int | None = None
         self._outdated = False  # True if `copies` belongs to an earlier fit of the layers.
-        self._restarts = False  # True if a new fit of the layers restarts the computation.
+        self._restarts = False  # True if the computation restarts after each new fit of the layers.
         self._run = self._add_action("Start", with_keys("Fit Wₘ to corrupted copies", "Ctrl+Shift+M"), self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
@@ -389,7 +389,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return W_m and its errors for the selected m or, if these are not computed yet, for the largest smaller m."""
+        """Return W_m and its errors for the selected m or, if not computed yet, for the largest m below it."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)

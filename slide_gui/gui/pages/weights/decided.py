@@ -197,7 +197,7 @@ class DecidedPart(QWidget):
 
     @Slot()
     def _show_known(self) -> None:
-        """If no classifier is shown, load one with the current parameters if it is stored or shipped."""
+        """If no classifier is shown, load a stored or shipped one that has the current parameters."""
         if self.isVisible():
             self._runs.show_known(self._runs.spec_of(self._runs.svm))
 

@@ -116,7 +116,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # A new height alone does not change the line breaks.
+        if self.width() != self._shown_width:  # Only a change of the width can change the line breaks.
             self._show()
 
 
@@ -216,7 +216,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # There are no steps, or outdated ones without values.
+        if not lines or not lines[-1].value:  # There are no formulas, or outdated ones without values.
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

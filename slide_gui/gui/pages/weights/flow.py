@@ -306,7 +306,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (first, span) = here[:, 0], there[:, 0]
-        return f"{text}; 0–1 means {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
+        return f"{text}; values 0–1 mean {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
 
     def _take_stack(self) -> None:
         """Update the layers that the view shows. While the same data are fitted again, keep the previous layers."""
@@ -353,7 +353,7 @@ class FlowPart(View):
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
         # The caption of the colour bar lists the tiles to which it applies. Images of x, and of T(hᵏ) without negative
-        # values, are grey instead. Features that are not pixels are bars, in such tiles with colour limits of ±1.
+        # values, are grey instead. If features are not pixels, such tiles show bars with the colour limits ±1.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))

@@ -241,7 +241,7 @@ class WeightsPage(Page):
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
                 names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # In the text table, the bias comes first.
+                cells.append(np.roll(row.weights, 1))  # In the text table, the bias comes before the weights.
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 

@@ -305,7 +305,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few large weights would hide all others. To avoid flicker, the value is kept during a new fit."""
+        """True if a few large weights would hide all others. To avoid flicker, a new fit does not change it."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):

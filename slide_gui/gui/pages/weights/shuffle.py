@@ -36,7 +36,8 @@ class ShuffleView(Experiment):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
-        self.tiles.name_feature = None  # Positions in a shuffled tile do not identify features.
+        # Tooltips do not name features, because a position in a shuffled tile does not identify a feature.
+        self.tiles.name_feature = None
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None

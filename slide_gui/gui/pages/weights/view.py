@@ -30,7 +30,7 @@ NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """The objects that the views share: the workspace, the image, the selected pixel and the source of the tiles.
+    """The objects that the views share: the workspace (data and layers), image, selected pixel and source of the tiles.
 
     `runs` is a function that returns the run controller. The controller is imported only when the function is called,
     because most views do not need it and the import takes time.

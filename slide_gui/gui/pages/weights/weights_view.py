@@ -32,7 +32,7 @@ _ENDS = (0.1, 0.295, 0.5, 0.635, 0.82, 1.0)
 
 
 class Readout(QWidget):
-    """A table with one line per layer: the selected weight, its contribution, its rank and its share.
+    """A table with one line per layer: the selected weight, its contribution, and its rank and share in the row of W.
 
     The widget paints the table itself, because the values change as the mouse moves. A `QLabel` with an HTML table
     would take 1.7 ms longer per mouse move.
@@ -100,7 +100,7 @@ class WeightsView(View):
         image_row = ImageRow(self._shown, self._workspace.worded, self)
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
             column.addWidget(part)
-        self._arranged: object = None  # The contents when `_arrange` was last called.
+        self._arranged: object = None  # The contents for which the widgets were last arranged.
         self._shown.changed.connect(self._show_image)
         self._workspace.dataset_changed.connect(self._show_first_rows)
         self._pixels.moved.connect(self._moved)
@@ -140,7 +140,8 @@ class WeightsView(View):
         self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
         width = max(wide + 2 * MARGIN, _LEAST_WIDTH)
         self._left.setFixedWidth(width)
-        self.readout.setFixedSize(width, numbers)  # The fixed size keeps other widgets in place.
+        # With a fixed size, the table does not move other widgets when its numbers change.
+        self.readout.setFixedSize(width, numbers)
 
     # Contents --------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ EXPERIMENTS = (
         about="two ways to fill in hidden pixels",
     ),
 )
-"""The experiments in the order of their tabs. The page shows the second argument, `tip`, above the experiment."""
+"""The experiments in the order of their tabs. The second argument of each `ViewSpec` is shown above the experiment."""
 
 
 class WhyView(View):
