@@ -176,7 +176,7 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     return (
         EvaluationRow("", "SLIDE", tuple(slide), strong=True),
         EvaluationRow("", "SdA as selected", tuple(sda), "the paper used a GPU"),
-        EvaluationRow("", "Speed-up", tuple(speedup), "of SLIDE over selected SdA"),
+        EvaluationRow("", "Speed-up", tuple(speedup), "SdA time / SLIDE time"),
     )
 
 

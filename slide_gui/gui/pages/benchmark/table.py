@@ -217,10 +217,7 @@ class EvaluationTable(ResultTable):
     """
 
     runs_requested = Signal(object)
-    """The user clicked a cell or pressed Enter on it.
-
-    The argument is (keys of the cell's runs, name of its method, index of its column).
-    """
+    """The user clicked a cell or pressed Enter on it. The argument is (keys of runs, name of method, column index)."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent, name)

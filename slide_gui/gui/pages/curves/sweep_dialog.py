@@ -47,7 +47,7 @@ class SweepDialog(QDialog):
         self.seeds = self._add("Seeds", QLineEdit(self), "random seeds for splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "number of labelled rows that each run uses for training")
         self.criterion = self._add("Criterion", QComboBox(self), "The learned widths minimise this criterion")
-        self.part = self._add("Evaluate on", QComboBox(self), "The curves show the errors on these rows")
+        self.part = self._add("Evaluate on", QComboBox(self), "The plotted errors are counted on these rows")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
             "Every run is trained on 80 % of the training set and also evaluated on the other 20 %. With the "

@@ -2,7 +2,7 @@
 
 For large m, W_m approaches the weights W of the closed form (eq. 8). The plot is drawn with pyqtgraph, which takes
 2 ms to add a point and 0.04 ms to follow a mouse move. Matplotlib would take 46 ms and 12 ms, and its import would
-delay the view by 270 ms. It is therefore used only for the exported figure (`slide_gui.figures.copies`).
+delay the opening of the view by 270 ms. It is therefore used only for the exported figure (`slide_gui.figures.copies`).
 """
 
 import math
@@ -281,7 +281,7 @@ class CopiesView(Experiment):
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Prepare to compute W_m for a newly fitted layer. Until then, the plot shows the previous errors in grey."""
+        """Prepare to compute W_m for a newly fitted layer. The plot shows the errors of the previous fit in grey."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None

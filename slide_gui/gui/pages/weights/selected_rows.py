@@ -19,11 +19,9 @@ from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
 """The labels of the colour bar if tiles have different colour limits, so that no numbers apply to all of them."""
 
+# The colour limit is below the largest weight, because small weights would otherwise be hardly visible.
 STRENGTH = 0.4
-"""The colour limit of an image tile, as a fraction of its largest weight.
-
-It is below 1, because small weights would otherwise be hardly visible.
-"""
+"""The colour limit of an image tile, as a fraction of its largest weight."""
 
 
 class PixelSelection(QObject):

@@ -139,7 +139,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             size = f"the largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"Kernels use pixel positions: W, put back in order, differs by {worst}; {size}"
+                return f"Shared kernels use pixel positions: W, put back in order, differs by {worst}; {size}"
             return f"W, put back in order, differs from the original by at most {worst}; {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"
