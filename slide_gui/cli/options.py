@@ -513,9 +513,9 @@ def opened_cluster(choice: ClusterChoice) -> AbstractContextManager[Cluster | No
 
 
 _SDA = {
-    "pretraining_rate": "learning rate of pre-training, per row",
+    "pretraining_rate": "learning rate of pre-training, by which the summed gradient of a batch is multiplied",
     "pretraining_epochs": "pre-training epochs (passes over the rows) for each layer",
-    "fine_tuning_rate": "learning rate of fine-tuning, per row",
+    "fine_tuning_rate": "learning rate of fine-tuning, by which the summed gradient of a batch is multiplied",
     "fine_tuning_epochs": "largest number of fine-tuning epochs",
     "patience": "number of epochs without a lower validation error after which fine-tuning stops",
 }

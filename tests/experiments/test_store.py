@@ -446,7 +446,7 @@ def test_that_no_array_is_removed_while_the_store_may_be_damaged(path):
     assert sorted(arrays[0].parent.iterdir()) == arrays
     os.truncate(path, 0)
     with pytest.raises(
-        DataError, match="is empty, so it is not a run store; restore a backup, or move its folder of arrays away"
+        DataError, match="is empty, so it is not a run store; restore a backup, or move its array folder elsewhere"
     ):
         RunStore(path)
     assert sorted(arrays[0].parent.iterdir()) == arrays

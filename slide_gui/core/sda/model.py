@@ -31,12 +31,12 @@ class SdaParameters:
         Noise level 1 − p, in [0, 1): the probability that an input of a layer is set to 0. It is one number for all
         layers, or one number per layer.
     pretraining_rate : float
-        Learning rate of pre-training per row; the loss is the cross-entropy summed over the features. On a thousand
-        images, 15 epochs at the rate 0.005 reach the same loss as 50 epochs at the tutorials' rate 0.001.
+        Learning rate of pre-training, as defined above. The loss is the cross-entropy summed over the features. On a
+        thousand images, 15 epochs at the rate 0.005 reach the same loss as 50 epochs at the tutorials' rate 0.001.
     pretraining_epochs : int
         Number of passes over the rows for each layer, 0 or more.
     fine_tuning_rate : float
-        Learning rate of back-propagation through all layers, per row.
+        Learning rate of fine-tuning (back-propagation through all layers), as defined above.
     fine_tuning_epochs : int
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int

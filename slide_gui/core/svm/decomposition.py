@@ -378,7 +378,7 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Clip coefficients to their bounds. Then scale down the positive or the negative ones so that their sum is 0."""
+    """Clip coefficients to their bounds. Then scale down the positive or the negative ones so that all sum to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:

@@ -373,8 +373,8 @@ def learn_widths(
     """
     steady = MonotonicProgress(progress)
     objective = Objective(sample, parameters, steady.pulse)
-    # Fraction of the time that is spent on the grid of starting points. The more rows the sample has, the smaller is
-    # this fraction, because the grid is evaluated on few rows.
+    # Fraction of the time that is spent on the grid of starting points. It decreases as the sample grows, because the
+    # grid is always evaluated on few rows.
     searched = 1.0 / (1.0 + (len(sample.codes) / 450) ** 1.5) if parameters.starts else 0.0
     origins, rest = _origins(objective, near, steady.part(0.0, searched)), steady.part(searched, 1.0)
     starts: list[_Start] = [(number, origin, origin, None) for number, origin in enumerate(origins)]

@@ -45,11 +45,12 @@ class ShippedResults:
     version : str
         The `RESULTS_VERSION` of the program that computed the results.
     date, machine : str
-        Date of the computation, and name of the computer that did it.
+        Date of the computation, and name of the computer on which the results were computed.
     protocol : str
         Git commit of the protocol that the evaluation followed.
     runs : tuple of ShippedRun
-        All runs as rows of the table of runs, without the errors of individual test rows.
+        The shipped runs, as the window lists them among the stored runs. They do not contain the errors of individual
+        test rows.
     classifier : RunResult or None
         Result of a classifier that was trained with the window's default parameters on the data set that the window
         opens first.

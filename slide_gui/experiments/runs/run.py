@@ -260,8 +260,8 @@ class ProgressCollector:
         self._state = RunProgress(seconds_before=seconds_before)
         self.started = computing_time()
         self.learned = self._sent = self.started
-        """`learned` is the time of the latest progress report from the learning of widths or from a grid search.
-        `_sent` is the time at which the state of the run was last reported."""
+        """`learned` is the time of the latest progress report from width learning or from a grid search. `_sent` is the
+        time at which the state of the run was last reported."""
 
     def phase(self, name: str, typical: float) -> Progress:
         """Begin the next phase of the run, which typically takes `typical` seconds. Return its progress receiver."""

@@ -227,7 +227,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         Parameters
         ----------
         path : path-like
-            Path of the new store. Neither this file nor its folder of arrays may exist.
+            Path of the new store. Neither this file nor the store's array folder may exist yet.
 
         Returns
         -------
@@ -237,11 +237,11 @@ class RunStore(AbstractContextManager["RunStore"]):
         Raises
         ------
         FileExistsError
-            If the file or its folder of arrays exists.
+            If the file or the store's array folder already exists.
         """
         target = Path(path)
         if target.exists() or _array_folder(target).exists():
-            raise FileExistsError(None, "this store or its folder of arrays exists; give another name", str(target))
+            raise FileExistsError(None, "this store or its array folder already exists; use another name", str(target))
         numbers = self.check().intact
         with RunStore(target) as new:
             for number in numbers:
@@ -370,7 +370,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         if not schema:
             message = "this file is empty, so it is not a run store; restore a backup"
             if has_arrays:
-                message = f"{message}, or move its folder of arrays away ({self.folder})"
+                message = f"{message}, or move its array folder elsewhere ({self.folder})"
             raise DataError(message, str(self.path))
         if application != _APPLICATION:
             raise DataError("this is a database of another program; give another name", str(self.path))

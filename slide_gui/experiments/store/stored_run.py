@@ -75,7 +75,7 @@ class Setting:
         return replace(self.spec, stack=stack).on(**places, split=split, seed=seed).checked()
 
     def covers(self, other: Setting) -> bool:
-        """Return True if a run with the setting `other` belongs to a curve of this setting.
+        """Return True if a run with the setting `other` can be a point of an error curve for this setting.
 
         If either setting has depth 0, the parameters of the stack are not compared, because they have no effect on a
         run without layers.

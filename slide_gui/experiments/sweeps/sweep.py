@@ -279,7 +279,7 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
 
 @lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol need 1 577 cache entries.
 def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
-    """Return the `RunKind` of a stored run with the setting `text`. Raise ValueError if its parameters are invalid."""
+    """Return the `RunKind` of a run with the stored setting `text`. Raise ValueError if the setting is invalid."""
     setting = Setting.from_text(text)
     if setting is None:
         raise ValueError("the stored setting cannot be read")
