@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # A worker thread holds the global interpreter lock for at most this number of seconds.
+_SWITCH_SECONDS = 0.001  # A thread gives up the global interpreter lock after this time.
 _COLLECT_MILLISECONDS = 2000
 _MANY_MODULES = 100
 _SCREENSHOT_MILLISECONDS = 60_000
@@ -95,18 +95,18 @@ def collect_in_turn(window: "MainWindow") -> None:
 
 
 def tear_down(window: "QWidget | JobQueue") -> None:
-    """Close a window, or a job queue without a window, and destroy it and all its children at once.
+    """Close a window, or a job queue without a window, and immediately destroy it and all its children.
 
     The program and its tests close every window with this function.
 
-    Closing stops the job queue and waits for its worker thread, so that no callback reaches the window afterwards. With
-    `deleteLater`, the deletion would wait for an event loop. The garbage collector would delete the objects in an
-    undefined order.
+    Closing stops the job queue and waits for its worker thread, so that no callback reaches the window afterwards. The
+    method `deleteLater` is not used, because it would delete the objects only when an event loop runs. The garbage
+    collector would delete them in an undefined order.
 
     Parameters
     ----------
     window : QWidget or JobQueue
-        The object to close, which has no parent and may already be destroyed.
+        The object to close. It must not have a parent. If it is already destroyed, nothing happens.
     """
     from shiboken6 import Shiboken
 
@@ -154,7 +154,7 @@ def store_path() -> Path:
 def make_window(
     files: Sequence[Path], source: "DataSource | None" = None, *, keeps_session: bool = False
 ) -> "MainWindow":
-    """Create a window, call its method `MainWindow.start` with the files and `source`, and return the window."""
+    """Return a new window that opens the files or `source` as described in `run`."""
     from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()

@@ -61,7 +61,7 @@ def display_problem() -> str | None:
 def _answers(name: str) -> bool:
     match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
     if match is None:
-        return True  # Xlib may understand other forms of address, so they are not checked.
+        return True  # Addresses of any other form are not checked, because Xlib may support them.
     host, number = match[1], int(match[2])
     if not host:
         socket_path = f"/tmp/.X11-unix/X{number}"
@@ -71,7 +71,7 @@ def _answers(name: str) -> bool:
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
-    """Return True if a server accepts a connection at this address.
+    """Return True if a display server accepts a connection at this address.
 
     If `greeting` is not empty, it is sent to the server, which must also reply; a refusal counts as a reply.
     """
@@ -119,7 +119,7 @@ def installed_binding() -> str | None:
         from PySide6 import __version__
     except ImportError:
         return None
-    # The import of PySide6 replaces `builtins.__import__` with a slower function, which also reads the source of every
-    # module imported later. The original function is restored, so that the window opens sooner.
+    # When PySide6 is imported, it replaces `builtins.__import__` with a slower function, which also reads the source of
+    # every module imported later. The original function is restored so that the window opens sooner.
     builtins.__import__ = importing
     return __version__

@@ -184,7 +184,7 @@ class ExportController(QObject):
 
 _SAME = "Exporting the same figure again creates an identical file."
 _TEXT = f"Text in the figure is stored as text, not as outlines. {_SAME}"
-# The title of each format in the list of formats, and a note about the format.
+# For each format, its title in the dialog's list of formats, and a note that describes it.
 _FORMATS = {
     "pdf": ("PDF (for printing)", _TEXT),
     "svg": ("SVG (for editing)", _TEXT),
@@ -200,13 +200,14 @@ _FORMATS = {
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-# Maximum size of the dialog in pixels and as a fraction of the window's size, and width of the column of settings.
+# Maximum size of the dialog in pixels, maximum size as a fraction of the window's size, and width of the column with
+# the controls in pixels.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
 _ENTRY_MARGINS = 24
-# Resolution in dots per inch below which a preview is drawn at twice its size and then scaled down, so that its text
-# remains legible.
+# At fewer dots per inch, a preview is drawn at twice its size and then scaled down, because small text would otherwise
+# be illegible.
 _FINE = 100
-_REST_MILLISECONDS = 120  # Delay between the last change of a setting and the drawing of the preview.
+_REST_MILLISECONDS = 120  # The preview is drawn again when the settings have not changed for this time.
 
 
 class ExportDialog(QDialog):
@@ -253,7 +254,7 @@ class ExportDialog(QDialog):
         _fill(self.width_box, {key: f"{names.get(key, f'{key} column')} ({mm:.0f} mm)" for key, mm in WIDTHS.items()})
         add_choices(self._levels, LEVELS.values())
         _fill(self._colors, {key: MAPS[key] for key in (*DIVERGING, "jet")})
-        self.bias_box = QCheckBox("Write biases below tiles", self)
+        self.bias_box = QCheckBox("Show biases below tiles", self)
         self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
         self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)
@@ -267,7 +268,8 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        # An `ElidedBox` shortens long entries. They would otherwise take the space of the form's labels.
+        # An `ElidedBox` shortens long entries. Without it, a long entry would leave too little space for the form's
+        # labels.
         box = ElidedBox(self, name, least=8)
         self._form.addRow(name, box)
         return box
@@ -301,7 +303,7 @@ class ExportDialog(QDialog):
     @Slot()
     def _choose_figure(self) -> None:
         """Show the formats, the initial style and the preview of the selected figure."""
-        if not self.options:  # Do nothing if the dialog was closed while one of its combo boxes was open.
+        if not self.options:  # The dialog was closed while one of its combo boxes was open.
             return
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")
@@ -334,7 +336,7 @@ class ExportDialog(QDialog):
             self._rest.start()
 
     def kind(self) -> str:
-        """Return the selected format."""
+        """Return the selected export format, such as "pdf"."""
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
@@ -343,7 +345,7 @@ class ExportDialog(QDialog):
         return self._option().export if ready is None else lambda _progress: ready
 
     def style_chosen(self) -> Style:
-        """Return the selected style."""
+        """Return the style that the user has selected for the figure."""
         option, changes = self._option(), {"width": self.width_box.currentData()}
         if option.kinds == ANIMATION:
             changes["dpi"] = ANIMATION_DPI
@@ -366,7 +368,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            # Here, the job can be cancelled for the last time, because the drawing that follows cannot be interrupted.
+            # The job can be cancelled here, but not during the drawing that follows.
             progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
@@ -390,7 +392,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _end(self) -> None:
-        """Cancel the drawing of the preview, and release the figure."""
+        """Cancel the job that draws the preview, and release the memory of the figure."""
         self._rest.stop()
         self._queue.cancel(channel="preview")
         self.options, self._export = (), None
@@ -399,7 +401,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_path(self) -> None:
-        if not self.options:  # Do nothing if the dialog was closed while the user was pressing its button.
+        if not self.options:  # The dialog was closed while this button was being pressed.
             return
         kind, option = self.kind(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))
@@ -444,5 +446,5 @@ def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> Non
 
 
 def _choose(box: QComboBox, key: object) -> None:
-    """Select the entry with this key, or the first entry if there is no entry with this key."""
+    """Select the combo box entry with this key, or the first entry if no entry has this key."""
     box.setCurrentIndex(max(box.findData(key), 0))

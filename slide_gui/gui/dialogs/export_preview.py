@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import label
 
-# Dots per inch at which the smallest text in a figure for print (5 points) is 8 pixels high.
+# At this resolution in dots per inch, the smallest text in a figure for print (5 points) is 8 pixels high.
 _LEGIBLE = 116
 _MM_PER_INCH = 25.4
 
@@ -20,7 +20,8 @@ class FigurePreview(QScrollArea):
     Signals
     -------
     resized()
-        The size of the scroll area changed. The figure may have to be drawn again at the resolution given by `dots`.
+        The size of the scroll area changed, so the result of `dots` may have changed and the figure must then be
+        redrawn.
     """
 
     resized = Signal()
@@ -51,7 +52,7 @@ class FigurePreview(QScrollArea):
         """Show a message instead of the picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
-        self.picture.resize(self.viewport().size())  # Qt does not resize the picture while the dialog is hidden.
+        self.picture.resize(self.viewport().size())  # Qt resizes the picture only while the dialog is visible.
         self.picture.setToolTip("")
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -84,7 +84,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders in which to search for a session's data: the folder opened last, and download folders."""
+        """Return the folders to search for a session's data files: the folder opened last, and download folders."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
@@ -122,9 +122,9 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-# Maximum number of characters in displayed names of classes and columns, and maximum number of columns in the menu.
+# Class and column names are shortened to this number of characters. The menu lists at most this number of columns.
 _LONGEST, _MOST_IN_MENU = 12, 100
-_LOWEST_WINDOW = 700  # Minimum height in pixels of a window in which the first rows are previewed.
+_LOWEST_WINDOW = 700  # The first rows are previewed only in windows of at least this height in pixels.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
@@ -158,7 +158,7 @@ class ReadingPreview(QFrame):
         top = nested(column, QHBoxLayout(), spacing=8)
         self._title = placed(top, ElidedLabel("", self, "heading"), 1)
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
-        tip = "Replace the values by three classes, each with about a third of the training rows"
+        tip = "Replace the numeric labels by three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
         self.labels_button = add_button(self, top, "Use these labels", "Reopen the images with these labels")
         self.left_out = add_button(self, top, "", "Omit columns that are neither features nor classes, such as IDs")
@@ -182,7 +182,7 @@ class ReadingPreview(QFrame):
         self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
-        self.groups = self._box(row, "Groups in", "A split keeps rows with the same value in this column together")
+        self.groups = self._box(row, "Groups in", "Rows with the same value in this column stay together in a split")
         self.shape = self._box(row, "Shape", "Rows × columns of each image; “not images” if features are not pixels")
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
@@ -219,7 +219,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def show_reading(self) -> None:
-        """Show the bar for the open files, or hide it if it is already shown."""
+        """Show the bar with the settings of the open files, or hide the bar if it is already visible."""
         dataset = self._workspace.dataset
         if self.isVisible():
             self.hide()
@@ -288,7 +288,7 @@ class ReadingPreview(QFrame):
             cell.hide()
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
-            return  # Do nothing if the selected shape belongs to data that are no longer open.
+            return  # The selected image shape belongs to data that are no longer open.
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
@@ -318,11 +318,11 @@ class ReadingPreview(QFrame):
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
         low, size = np.array([0.0, 1.0])[:, None] if dataset.scaling is None else dataset.scaling[:, :shown]
-        # Show the values as they are in the file, before they were scaled to 0–1.
+        # Show the original values from the file, because users do not know the values scaled to 0–1.
         rows = low + size * dataset.train[:_SHOWN_ROWS, :shown]
         if dataset.missing is not None:
             rows[dataset.missing[: len(rows), :shown]] = np.nan
-        # Round the values to the number of digits that float32 can store.
+        # Restoring the original values causes rounding errors. Round to the number of digits that float32 can store.
         digits = 6 - np.ceil(np.log10(np.maximum(np.broadcast_to(size, shown), 1e-30))).astype(int)
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]), names[feature])
@@ -344,10 +344,10 @@ class ReadingPreview(QFrame):
     # Requests ---------------------------------------------------------------------------------------------------
 
     def reading(self) -> ParseOptions:
-        """Return the settings that the controls show.
+        """Return the settings for reading the files that are set in the controls.
 
-        Settings that the program guessed and the user has not changed remain unset. They are guessed again when the
-        files are read.
+        A setting that the program guessed and the user did not change remains unset, so that the program guesses it
+        again when it reads the files.
         """
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:
@@ -368,8 +368,8 @@ class ReadingPreview(QFrame):
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         g = self.groups.currentIndex()
         group = before.group if g == _group_index(before, opened) else names[g - 1] if g else None
-        # If the header setting has changed, the column names are unknown until the file is read again. Columns are
-        # therefore identified by number.
+        # If the user has changed whether the file has a header line, the column names are unknown until the file is
+        # read again. Columns are therefore identified by number.
         if header != before.header:
             label = label if label in (None, NO_COLUMN) else f"#{k + 1}"
             group = group and f"#{g}"
@@ -386,7 +386,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the indices of the omitted columns: those checked in the menu, and those for which it has no entry."""
+        """Return the indices of the omitted columns: those checked in the menu, and others that are not in the menu."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 

@@ -16,8 +16,8 @@ from slide_gui.gui.widgets.layouts import flush, form, nested, placed
 from slide_gui.text import counted
 
 _RESET = (
-    "Theme, display size, panel, folders, export options, place of computation, and time limit of “Try on my data” "
-    "return to their defaults. Recent files and how they are read are forgotten. Data, runs and sessions remain."
+    "All settings return to their defaults, including theme, display size and where runs are computed. The list of "
+    "recent files and the settings for reading these files are deleted. Data, runs and sessions are kept."
 )
 
 
@@ -36,7 +36,7 @@ class SettingsDialog(QDialog):
     theme_chosen(str), scale_chosen(float)
         The user chose a theme or a display size.
     place_requested()
-        The user wants to change where runs are computed.
+        The user pressed the button for changing where runs are computed.
     reset_requested()
         The user confirmed that all settings are to be reset to their defaults.
     """
@@ -93,7 +93,7 @@ class SettingsDialog(QDialog):
         return box
 
     def _add(self, name: str, control: QWidget) -> None:
-        """Add a row with a name and a control to the form."""
+        """Add a row with a caption and a control to the form."""
         caption, row = PlainLabel(name, self), self._grid.rowCount()
         control.setAccessibleName(name)
         caption.setBuddy(control)
@@ -101,7 +101,7 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(control, row, 1, 1, 2)
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
-        """Add a row with a name, a label for a value, and a button. Return the label and the button."""
+        """Add a row with a caption, an empty label for a value, and a button. Return the label and the button."""
         row = self._grid.rowCount()
         self._grid.addWidget(PlainLabel(name, self), row, 0)
         text = placed(self._grid, ElidedLabel("", self), row, 1)
@@ -119,7 +119,7 @@ class SettingsDialog(QDialog):
         return box
 
     def ask(self) -> None:
-        """Open the dialog, which then shows the stored settings."""
+        """Show the stored settings in the controls, and open the dialog."""
         self._show_place()
         self.show_settings()
         self.open()

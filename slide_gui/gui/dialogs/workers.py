@@ -71,7 +71,7 @@ class ClusterDialog(QDialog):
         self.resize(760, 280)
 
     def ask(self) -> None:
-        """Open the dialog, which then shows where runs are computed at present."""
+        """Open the dialog. Its controls show where runs are currently computed."""
         choice = self._controller.state.choice
         self.workers.setValue(choice.workers or min(cores(), MOST_WORKERS))
         self.scheduler.setText(choice.scheduler)
@@ -82,7 +82,7 @@ class ClusterDialog(QDialog):
         self.connect_button.setFocus()
 
     def choice(self) -> ClusterChoice:
-        """Return where runs are to be computed according to the dialog.
+        """Return the place selected in the dialog at which runs are to be computed.
 
         Raises
         ------

@@ -57,7 +57,8 @@ class Guide(QDialog):
         self.text = placed(layout, QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))]))
         self.text.setAccessibleName("Text of the guide")
         self.text.document().setDocumentMargin(12)
-        # All text wraps, so no horizontal scroll bar is needed. Qt would show one, because it rounds up table widths.
+        # No horizontal scroll bar is needed, because all text wraps. Qt would nevertheless show one, because it rounds
+        # up the widths of tables.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         top.addStretch(1)
@@ -73,12 +74,12 @@ class Guide(QDialog):
         self.search.setFocus()
 
     def turn_to(self, name: str) -> None:
-        """Show the page with the given file name, which must be a key of `GUIDE_PAGES`."""
+        """Show the page of the guide with this file name, which must be a key of `GUIDE_PAGES`."""
         self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
 
     @Slot()
     def _recolour(self) -> None:
-        """Display the page again, because its links still have the colours of the previous theme."""
+        """Display the current page again after a change of the theme, because its links still have the old colours."""
         place = self.text.verticalScrollBar().value()
         self._show(self.tabs.currentIndex())
         self.text.verticalScrollBar().setValue(place)
@@ -103,7 +104,7 @@ class Guide(QDialog):
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # Qt sets BlockCodeFence for each line of a code block.
+                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of a code block.
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)

@@ -12,7 +12,7 @@ from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.resources import resource
 
 _RING = 3  # Distance in pixels between a control and the outer edge of its outline.
-_STATE = 96  # Width in pixels of the label `state` if all labels are in one row.
+_STATE = 96  # Width in pixels of the label `state` if the labels are side by side.
 _ANY = 16_777_215  # Maximum size of a widget: Qt's constant QWIDGETSIZE_MAX, which PySide6 does not define.
 
 
@@ -82,7 +82,7 @@ class TourCard(QFrame):
         self.hide()
 
     def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
-        """Show the text of a card below the state of the tour, and announce both to screen readers.
+        """Show the text of a card below the label `state`, and let screen readers announce both.
 
         `words` contains the labels of the buttons `leave` and `next`.
         """
@@ -101,7 +101,7 @@ class TourCard(QFrame):
         self._fit()
 
     def set_wide(self, wide: bool) -> None:
-        """Arrange text and buttons in one row if `wide` is True, otherwise in a column of the card's initial width."""
+        """Arrange text and buttons side by side if `wide` is True, and otherwise in a column of the initial width."""
         self.is_wide = wide
         self._rule.setVisible(not wide)
         # The label `state` has a fixed width, so that the other labels do not move when its text changes.
@@ -118,7 +118,7 @@ class TourCard(QFrame):
             self.setFixedSize(self._width, self._column.totalHeightForWidth(self._width))
 
     def set_state(self, state: str) -> None:
-        """Show the state of the tour, and announce it to screen readers together with the text of the card."""
+        """Set the text of the label `state`, and let screen readers announce it together with the text of the card."""
         plain = f"{self.action.text()} {self.result.text()}".replace("*", "")
         self.state.setText(state)
         self.setAccessibleName(f"Tour, {state}: {self._title.text()}")

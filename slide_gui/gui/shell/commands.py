@@ -81,7 +81,7 @@ class Action(QAction):
         self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # Now the shortcut of the action works everywhere in the window.
+        window.addAction(self)  # This makes the shortcut work everywhere in the window.
 
     @Slot()
     def trigger(self) -> None:
@@ -99,7 +99,8 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the action's state and text. Return why the command is unavailable, or "" if it is available."""
+        """Update the action's text, tooltip and availability. Return why it is unavailable, or "" if it is
+        available."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
@@ -112,10 +113,11 @@ class Action(QAction):
 
 
 class CommandUpdates(QObject):
-    """Updates the commands of a window when the user presses a shortcut, before Qt runs the command of the shortcut.
+    """Updates the state of a window's commands when the user presses a shortcut, before Qt runs the command.
 
-    Otherwise, the window updates its commands only after its state has not changed for 100 ms. The command Cancel is
-    also updated when a job has started or ended.
+    Otherwise, a shortcut could run a command that is no longer available, because the window itself updates its
+    commands only after its state has not changed for 100 ms. The command Cancel is also updated when a job has started
+    or ended.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -146,7 +148,7 @@ class CommandUpdates(QObject):
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
-    """Return why commands for the image on the Weights page are unavailable, or "" if they are available."""
+    """Return why the commands for the image on the Weights page are unavailable now, or "" if they are available."""
     if window.pages.name != "weights":
         return "Available only on the Weights page"
     dataset = window.workspace.dataset
@@ -213,7 +215,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # If training is impossible, clicking shows the reason.
+        page.train_button.click()  # If training is impossible, this click shows the reason.
 
 
 def _sweep(window: MainWindow) -> None:
@@ -295,7 +297,7 @@ def _about(window: MainWindow) -> None:
 
 
 def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
-    """Return a command that adds `step` to the noise level or the depth, but does not pass beyond `limit`."""
+    """Return a command that changes the noise level or the depth by `step`, but not beyond the value `limit`."""
 
     def run(window: MainWindow) -> None:
         value = getattr(window.workspace.state.parameters, parameter) + step
@@ -446,7 +448,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         _image("previous_sample", "Previous image", "Ctrl+Left", lambda w: w.weights_page.shown.previous()),
         _image(
             "mean_image", "Mean image", "Ctrl+M", lambda w: w.weights_page.shown.toggle_mean(),
-            "Switch between the mean of the training images and the current image",
+            "Show the mean of the training images instead of the current image, or return to the current image",
         ),
         Command(
             "full_screen", "Full screen", "F11", _full_screen,

@@ -1,4 +1,4 @@
-"""Report uncaught errors in all threads, and the signals SIGINT and SIGTERM, to the window."""
+"""Inform the window of uncaught errors in all threads and of the signals SIGINT and SIGTERM."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 _log = logging.getLogger("slide_gui")
-# Name of the log file, and maximum number of bytes that `last_log_lines` reads from its end.
+# Name of the log file, and maximum number of bytes at the end of this file that `last_log_lines` reads.
 _LOG, _LOG_BYTES = "slide-gui.log", 8192
 
 
@@ -38,7 +38,7 @@ def last_log_lines(count: int = 40) -> list[str]:
 
 
 def guard_overrides() -> None:
-    """Prevent errors in methods that override Qt methods from crashing the program, before Python 3.12.
+    """Before Python 3.12, prevent errors in methods that override Qt methods from crashing the program.
 
     In these versions, an error raised by C code, such as an index out of range, has no exception object until it is
     caught. PySide would mistake the error's text for the exception object and abort. The error is therefore caught and
@@ -80,7 +80,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except BaseException:  # Catching the error creates its exception object.
+        except BaseException:  # Python creates the exception object when the error is caught here.
             raise
 
     return call

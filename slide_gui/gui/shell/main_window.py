@@ -64,7 +64,7 @@ class TitleBar(QFrame):
             action = actions[name]
             button = add_button(self, row, action.text(), action.toolTip(), kind, clicked=action.trigger)
             button.setAccessibleName(action.text().rstrip(" …"))
-            # As in a tool bar, the button takes no keyboard focus, because its command has a shortcut.
+            # As in a tool bar, the button does not take the keyboard focus, because its command also has a shortcut.
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def _build_menus(self) -> QMenuBar:
@@ -83,7 +83,7 @@ class TitleBar(QFrame):
         return bar
 
 
-# Minimum width of a navigation button, and total space to the left and right of the longest word, in pixels.
+# Minimum width of a navigation button, and total space to the left and right of its longest word, in pixels.
 _LEAST_WIDTH, _MARGINS = 72, 8
 
 
@@ -229,7 +229,7 @@ class MainWindow(QMainWindow):
         below.setContentsMargins(20, 0, 12, 8)
         self.notice = placed(below, Notice(central))
         self.setCentralWidget(central)
-        central.setFocus()  # At first, no button or other control should have the keyboard focus.
+        central.setFocus()  # Otherwise, a button or other control would have the initial keyboard focus.
         self._build_status()
 
     def _build_status(self) -> None:
@@ -310,21 +310,21 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # If the files are a bundle, open only its session.
+        paths = sessions if len(sessions) == 1 else paths  # In a bundle, only the session file is opened.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
             self.recent.add(paths)
 
     def restore_place(self) -> None:
-        """Restore the position and size of the window closed last; Qt moves it if it would be off the screen."""
+        """Restore the position and size of the window closed last. Qt adjusts them if they are off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
 
     def _inputs(self) -> Callable[[], list[Path]]:
         """Return a function that lists the files of the open data and run store, which must not be overwritten."""
-        # The module `database` is imported only when needed, because it imports SQLite.
+        # The module `database` is imported only when needed, because it imports SQLite, which would delay the start.
         from slide_gui.experiments.store.database import store_files
 
         source, store = self.workspace.source, self.session.library.path
@@ -341,7 +341,7 @@ class MainWindow(QMainWindow):
         # In a window title, [*] is a placeholder that Qt does not show. To show [*], the title must contain [*][*].
         title = dataset.title.replace("[*]", "[*][*]")
         self.setWindowTitle(f"{title} – slide-gui")
-        # If the example data have replaced data that could not be opened, the message that explains this stays visible.
+        # If the example data are open, keep a message visible that explains why other data could not be opened.
         if self.workspace.source is not self._example:
             self.notice.hide()
 
@@ -395,7 +395,7 @@ class MainWindow(QMainWindow):
     def set_theme(self, name: str) -> None:
         """Apply and store the theme: light, dark or system."""
         self.settings.setValue("theme", name)
-        # The method `instance` does not return None, because a window cannot exist without an application.
+        # A window cannot exist without an application, so the method `instance` does not return None.
         apply_theme(cast(QApplication, QApplication.instance()), name)
         self.follow()
 
@@ -446,7 +446,7 @@ class MainWindow(QMainWindow):
         if full:
             self._before_full = self.geometry(), self.windowState()
             self.showFullScreen()
-            # Without a window manager, `showFullScreen` does not resize the window.
+            # `showFullScreen` does not resize the window if there is no window manager.
             self.setGeometry(self.screen().geometry())
             return
         geometry, state = self._before_full
@@ -465,14 +465,14 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
-        # The tour shows its cards in the side column even on pages without a panel. The card that only offers the tour
-        # is shown together with the panel.
+        # During the tour, the side column shows cards even on pages without a panel. The card that offers the tour is
+        # shown only together with the panel.
         self.side.setVisible(self.is_touring or (bool(needed) and not self.is_full))
         self.follow()
 
     @Slot()
     def _show_where_runs_are_computed(self) -> None:
-        """Show in the status bar whether data are sent to a scheduler on another computer."""
+        """Show in the status bar whether data are sent to a Dask scheduler."""
         scheduler = self.session.scheduler
         self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else "no data leave this computer")
         self._right_status.setToolTip(
@@ -480,7 +480,8 @@ class MainWindow(QMainWindow):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus away from a hidden control; otherwise Qt would move it to the Cancel button."""
+        """If the focused control is hidden, move the focus to the page area. Qt would focus the Cancel button
+        instead."""
         focus, central = self.focusWidget(), self.centralWidget()
         if focus is None or central is None or focus.isVisible():
             return super().focusNextPrevChild(forward)
@@ -499,13 +500,13 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def follow(self) -> None:
-        """Update the text, check mark and availability of all commands."""
+        """Update the texts, check marks and availability of all commands."""
         for action in self.actions_by_name.values():
             action.follow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Store the session, cancel the jobs, wait for the worker threads, and close the window."""
-        self.setFocus()  # When a number field loses the focus, it applies the number typed in it.
+        self.setFocus()  # A number field applies the number typed in it when it loses the focus.
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()

@@ -54,7 +54,7 @@ PAGES = (
         late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
             PageView("Curves", "Error with 95 % confidence intervals", "error against noise level, one line per depth"),
-            PageView("Heat map", "Error as colour, by noise level and depth", "error at every noise level and depth"),
+            PageView("Heat map", "Error in colour, by noise level and depth", "error at every noise level and depth"),
         ),
         "Error curves",
     ),
@@ -78,7 +78,7 @@ PAGES = (
             ),
             PageView(
                 "Running time",
-                "The paper’s Table 2: feature generation by SLIDE and by autoencoders",
+                "The paper’s Table 2: time to generate features with SLIDE and with autoencoders",
                 "time to generate the features",
             ),
         ),
@@ -107,7 +107,7 @@ class PageStack(QStackedWidget):
     turned(object)
         A page has become visible; the argument is its name.
     changed()
-        Another page, or another view of the visible page, has become visible.
+        The user has switched to another page or to another view of the visible page.
     """
 
     changed = Signal()
@@ -126,9 +126,9 @@ class PageStack(QStackedWidget):
     @Slot()
     def _import_plots(self) -> None:
         if not self._session.busy:
-            # Import `axes` as soon as no job is running, so that the first plot is not delayed. The import must not run
-            # in a worker thread: PySide6 creates classes at their first use, and crashes if two threads create the
-            # same class at once.
+            # Import `axes` as soon as no job is running, so that the first plot is not delayed. Importing it in a
+            # worker thread could crash PySide6, which creates classes at their first use and must not create a class in
+            # two threads at the same time.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
@@ -137,9 +137,10 @@ class PageStack(QStackedWidget):
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
-        """Show the page `shown`, and restore the settings of all pages from tuples as returned by the method `choices`.
+        """Show the page named `shown`, and restore the settings of all pages from the tuples `choices`.
 
-        A page that is not built yet gets its settings later. Settings for which there is no tuple are reset.
+        The tuples have the form that the method `choices` returns. A page that has not been built yet gets its settings
+        when it is built. Settings without a tuple are reset to their defaults.
         """
         self._pending_choices = {name: dict(first) for name, first in self._initial_choices.items()}
         for page, name, value in choices:

@@ -29,12 +29,12 @@ class PaletteEntry:
     Attributes
     ----------
     text : str
-        Name of the action. The palette searches text, hint and tip for the typed words. Entries that match only because
-        of their tip are listed last.
+        Name of the action. The palette searches `text`, `hint` and `tip` for the typed words. Entries with a match only
+        in their `tip` are listed last.
     hint : str
         Text on the right: the shortcut of a command, "view", "data set", or the folder of a recent file.
     run : callable
-        Runs the action.
+        Performs the action.
     tip : str
         Tooltip: one sentence that adds information to `text`.
     """
@@ -79,7 +79,7 @@ class CommandPalette(QDialog):
         self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
-        # The style sheet is applied before the first layout of the list, because this layout determines the row height.
+        # Apply the style sheet before the list is first laid out, because its first layout determines the row height.
         self._list.ensurePolished()
         self._narrow("")
         self.open()

@@ -31,7 +31,7 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, level, mean_square, plural, printable, significant
 
-# Widths of the panel and of its scroll bar in pixels. The style sheet must set the same scroll bar width.
+# Widths of the panel and of its scroll bar in pixels. The style sheet must set the scroll bar to the same width.
 _WIDTH, _BAR = 240, 10
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
@@ -39,7 +39,7 @@ _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
-# Each parameter with a slider has a label, a range (minimum, maximum, step and default) and a tooltip.
+# The parameters with sliders: for each, its label, its range (minimum, maximum, step and default) and its tooltip.
 _SLIDERS = {
     "noise": (
         "Noise level",
@@ -60,7 +60,8 @@ _SLIDERS = {
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
 """The colour maps that the user can choose for the tiles."""
-# Each combo box, for a parameter of the stack or a display setting of the tiles, has a label, a tooltip and choices.
+# The combo boxes for parameters of the stack and for the display of the tiles, each with its label, tooltip and
+# choices.
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -111,7 +112,7 @@ class _ParameterSlider(NumberSlider):
 
 
 class _ChoiceBox(ElidedBox):
-    """A combo box for the setting `name`. For a new choice, it calls `change` with the keyword argument name=choice."""
+    """A combo box for the setting called `name`. When the user selects a choice, it calls ``change(name=choice)``."""
 
     def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
         self.label, tip, choices = _BOXES[name]
@@ -186,7 +187,7 @@ class SplitControls(QWidget):
             fold = min(self.fold.value(), self.folds.value()) - 1
             return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
         share, shown = self.share.value() / 100 if kind == _SHARE else 0.0, self._shown.share
-        # The box shows an integer percentage. As long as the user has not changed it, the exact fraction is retained.
+        # The box shows the fraction as an integer percentage. The exact fraction is retained until the user changes it.
         return HeldOut(shown if share == round(shown, 2) else share, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
@@ -224,7 +225,7 @@ class SplitControls(QWidget):
 
 
 def _rows(dataset: Dataset) -> tuple[str, str]:
-    """Return a line with the number of training rows and a line with the number of test rows."""
+    """Return two lines of text: the number of training rows and the number of test rows."""
     train, test, held_out = count(len(dataset.train)), count(dataset.n_test), dataset.held_out
     if held_out is None:
         return f"{train} training rows", f"{test} test rows"
@@ -272,7 +273,7 @@ class ParameterPanel(VerticalScroll):
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
-        # This width leaves space for the scroll bar, so that the contents keep their width when it appears.
+        # Space for the scroll bar is always reserved, so that the contents do not change their width when it appears.
         inside.setFixedWidth(_WIDTH - _BAR)
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         with self._part("data"):
@@ -293,7 +294,7 @@ class ParameterPanel(VerticalScroll):
         self._show_state(workspace.state, None)
 
     def show_parts(self, needed: frozenset[str]) -> None:
-        """Show the sections named in `needed`, a result of `Page.needs`, and hide the other sections."""
+        """Show the sections of the panel named in `needed` (see `Page.needs`), and hide the other sections."""
         self._needed = needed
         self._show_parts()
 
@@ -311,7 +312,7 @@ class ParameterPanel(VerticalScroll):
         self._name_more(self._workspace.state)
 
     def _name_more(self, state: State) -> None:
-        """Show on the button “More” how many of the parameters that it hides differ from their defaults."""
+        """Show on the button “More” how many of the hidden parameters differ from their defaults."""
         settings, usual = state.settings, State().settings
         changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
         count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
@@ -322,7 +323,7 @@ class ParameterPanel(VerticalScroll):
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
-        """Create the section `name`, to which all widgets that are built in the `with` block are added."""
+        """Create the section called `name` of the panel. Widgets that are built in the `with` block are added to it."""
         outer = self._layout
         part = self._parts[name] = placed(outer, QWidget(self))
         self._layout = flush(QVBoxLayout(part), 4)
@@ -436,7 +437,7 @@ class ParameterPanel(VerticalScroll):
         origin = printable(dataset.source), f"Licence: {dataset.licence}", dataset.citation
         tip = "\n".join(filter(None, [*(f"{guess.what}: {guess.why}" for guess in dataset.checks), *origin]))
         self._badge.setToolTip(tip)
-        # If `source.generated` is True, the user chose generated data, so the real files are not offered.
+        # If `source.generated` is True, the user chose generated data. The real files are then not offered.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()
@@ -464,7 +465,7 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the title of the open data in the menu, or "opening…" if no data are open yet."""
+        """Show the title of the open data in the combo box, or "opening…" if no data are open yet."""
         dataset = self._workspace.dataset
         known = dataset is not None and dataset.key
         self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)

@@ -20,7 +20,7 @@ from slide_gui.results_version import RESULTS_VERSION
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
-# A quote followed by a letter or digit is part of a name, as in O'Neil; any other quote ends the path.
+# A quote followed by a letter or digit is part of a file name, as in O'Neil; any other quote ends the path.
 _FOLDERS = re.compile(r"""(?<![\w.])(?:[A-Za-z]:)?[\\/](?:(?:[^\\/"'\n]|["'](?=\w))+[\\/])+""")
 _PACKAGED = ("site-packages", "slide_gui")
 
@@ -41,7 +41,7 @@ def without_folders(line: str) -> str:
         package = max((at for at, name in enumerate(names) if name in _PACKAGED), default=len(names) - 1)
         return "/".join(names[package:])
 
-    # The home folder itself is replaced by ~. Paths of files and folders in it are shortened by `_FOLDERS` instead.
+    # Replace only the home folder itself by ~. Paths inside it are shortened with the pattern `_FOLDERS` instead.
     home = re.compile(re.escape(str(Path.home())) + r"(?![\w\\/])")
     return _FOLDERS.sub(shorten, home.sub("~", line))
 

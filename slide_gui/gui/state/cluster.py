@@ -38,8 +38,8 @@ class ClusterState:
 class ClusterController(QObject):
     """Stores where the user wants runs to be computed, and connects to workers when they are needed.
 
-    Jobs that only wait for runs on a cluster have a separate queue. Computations in this window therefore do not
-    interrupt these jobs.
+    Jobs that only wait for runs on a cluster are in a separate queue, so that computations in this window do not
+    interrupt them.
 
     Parameters
     ----------
@@ -69,7 +69,9 @@ class ClusterController(QObject):
         self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
-        """Compute future runs as specified in `choice`. Connect at once, so that problems are reported early."""
+        """Compute future runs at the place that `choice` specifies: in this window, on workers or through a scheduler.
+
+        Also connect to it immediately, so that connection problems are reported before the first run."""
         self._settings.setValue(_WORKERS, choice.workers)
         self._settings.setValue(_SCHEDULER, choice.scheduler)
         self._set(ClusterState(choice, connecting=not choice.is_here))
@@ -87,15 +89,15 @@ class ClusterController(QObject):
             self.choose(ClusterChoice())
 
     def start(self, task: Task, compute: Callable[..., object]) -> None:
-        """Start a task that computes and stores runs, either on workers or in this window, as chosen by the user.
+        """Start a task that computes and stores runs at the place that the user chose: on workers or in this window.
 
         Parameters
         ----------
         task : Task
             The task to start.
         compute : callable
-            Called with the keywords `store`, `progress` and `cluster`; `cluster` is None if runs are computed in this
-            window.
+            Called with the keyword arguments `store`, `progress` and `cluster`. If runs are computed in this window,
+            `cluster` is None.
         """
         choice = self.state.choice
 
@@ -107,7 +109,7 @@ class ClusterController(QObject):
         task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Return a connection to the workers; if `choice` is this window, disconnect from workers and return None.
+        """Return a connection to the workers. If `choice` specifies this window, end any connection and return None.
 
         This method is called in the worker thread of `queue`.
         """
@@ -121,7 +123,7 @@ class ClusterController(QObject):
         return self._cluster
 
     def stop(self) -> None:
-        """Cancel a connection that is being made."""
+        """Cancel the connection to the workers that is being made, if there is one."""
         if self.state.connecting:
             self.queue.cancel(channel="connect")
             problem = "the connection was cancelled before a worker answered."
