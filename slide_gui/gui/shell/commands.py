@@ -99,8 +99,7 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the action's text, tooltip and availability. Return why it is unavailable, or "" if it is
-        available."""
+        """Update the action's text, tooltip and availability. Return the reason if it is unavailable, or else ""."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))

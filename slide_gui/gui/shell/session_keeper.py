@@ -31,13 +31,13 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # Time after the last change in the window at which the session is stored.
-_MOST_RECOVERED = 5  # Maximum number of stored sessions of crashed windows.
+_REST_MILLISECONDS = 2000  # The session is stored when nothing in the window has changed for this time.
+_MOST_RECOVERED = 5  # Maximum number of sessions of crashed windows that are kept.
 _TITLE = "The session could not be opened"
 
 
 class SessionKeeper(QObject):
-    """Saves and restores the sessions of one window; if `folder` is given, it also stores the state automatically.
+    """Saves and restores sessions of a window. If `folder` is given, it also stores the last session automatically.
 
     Parameters
     ----------
@@ -46,16 +46,17 @@ class SessionKeeper(QObject):
     pages : PageStack
         The pages of the window. A session contains their settings.
     folder : Path or None
-        Folder that contains the last session and the lock file of the open window.
+        Folder for the last session and for the lock file of the open window. If None, no session is stored
+        automatically.
 
     Attributes
     ----------
     known_folders : callable
-        Returns folders to search for the data of a session if they have been moved.
+        Returns the folders in which to search for the data files of a session if these have been moved.
     ask_where_data_are : callable
         Asks the user for the folder to which a session's data were moved. Returns the folder, or None after Cancel.
     inputs : callable
-        Returns a function that lists the files that a session file must not overwrite.
+        Returns a function that lists files that must not be overwritten when a session is saved.
     snapshot : SessionRecord or None
         State to store instead of the current state, such as the state before the tour; None for the current state.
 
@@ -77,8 +78,9 @@ class SessionKeeper(QObject):
         self.snapshot: SessionRecord | None = None
         self._pending: SessionRecord | None = None
         self._resumes = False
-        # The example data that replace unavailable data of the last session, and their state. Until the user changes
-        # either of them, the last session stays stored, because its data may be available again at the next start.
+        # The example data that are open because the data of the last session are unavailable, and the state of the
+        # example data. Until the user changes either of them, the last session is not overwritten, because its data may
+        # be available again at the next start.
         self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -102,13 +104,13 @@ class SessionKeeper(QObject):
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write the window's state to a session file. If `path` lacks the suffix, add it and use an unused name."""
+        """Write the window's state to a session file. If `path` lacks the suffix, add it and choose an unused name."""
         record = self.record()
         if record is None:
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # The suffix was added after the file dialog had asked about replacing a file, so an unused name is needed.
+            # The file dialog asked only about replacing a file without the suffix, so no existing file may be replaced.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())
@@ -122,12 +124,12 @@ class SessionKeeper(QObject):
     # Restoring -----------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, folders: Iterable[Path] = ()) -> bool:
-        """Restore the session in a file or picture; return False if the file contains no session.
+        """Restore the session that a session file or an exported picture contains. Return False if there is no session.
 
         Parameters
         ----------
         folders : iterable of Path
-            Folders to search for data that were moved.
+            Folders in which to search for the data files first if they have been moved.
         """
         try:
             record = read_session(path)
@@ -140,7 +142,7 @@ class SessionKeeper(QObject):
         return True
 
     def _restore(self, record: SessionRecord, path: Path, folders: Iterable[Path]) -> None:
-        """Open the data of a session that was read from `path`; if they are missing, let the user locate them."""
+        """Open the data of a session that was read from `path`. If the data are missing, let the user locate them."""
         try:
             self._pending = located(record, path, [*folders, *self.known_folders()])
             self._workspace.open(self._pending.source, State(record.parameters, record.selection))
@@ -157,9 +159,9 @@ class SessionKeeper(QObject):
 
     @Slot(object)
     def restore_choices(self, dataset: Dataset) -> None:
-        """Restore the page settings of an opened session, whose data the pages already show."""
+        """Restore the page settings of a session after the pages have shown the data of this session."""
         record, self._pending = self._pending, None
-        # Remember the example data if they replace data of the last session that were not available.
+        # If the example data replace unavailable data of the last session, remember them for `_store_session`.
         if self._resumes and self._workspace.fallback is None:
             self._example = self._workspace.source, self._workspace.state
         self._resumes = False
@@ -191,7 +193,7 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # While Qt removes the lock file "open", it holds the lock "open.rmlock".
+        for name in ("open", "open.rmlock"):  # Qt creates "open.rmlock" while it removes the lock file "open".
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
@@ -235,8 +237,8 @@ class SessionKeeper(QObject):
     def _store_session(self) -> None:
         record, shown = self.snapshot or self.record(), (self._workspace.source, self._workspace.state)
         if record is not None and shown != self._example and self._lock is not None and self._path is not None:
-            # If the session cannot be stored automatically, for example because the disk is full, no message is shown.
-            # The method `save`, which the user calls, reports the error.
+            # If automatic storage fails, for example because the disk is full, show no message, because it would appear
+            # after every change. The error is reported when the user saves a session.
             with suppress(OSError):
                 write_session(record, self._path)
 
@@ -252,17 +254,17 @@ def _remove_if_empty(mark: Path) -> None:
                 # If an open window uses the lock file, `flock` raises an OSError, and the file is not removed.
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark.unlink()
-        if is_empty and sys.platform == "win32":  # Windows removes a file only after it has been closed.
+        if is_empty and sys.platform == "win32":  # Windows removes only closed files.
             mark.unlink()
 
 
 def _check(selection: Selection, path: Path) -> None:
-    """Raise an error if a session's choice of colour limits, values or colour map for the tiles is unknown.
+    """Raise an error if a session selects unknown colour limits, displayed values or colours for the tiles.
 
     Raises
     ------
     DataError
-        If a choice is unknown; the message names the session file.
+        If a selection is unknown; the message contains the name of the session file.
     """
     try:
         check_choice("levels", selection.levels, LEVELS)

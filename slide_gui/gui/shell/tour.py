@@ -1,4 +1,4 @@
-"""The tour of eleven cards: the control that each card outlines, and the user's action that it waits for."""
+"""The tour: eleven cards, each with the control that it outlines and the user's action for which it waits."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-# If the panel is hidden and the window is narrower than this number of pixels, the card is shown below the page. The
-# page can then use the full width of the window.
+# If the panel is hidden and the window is narrower than this number of pixels, the card is shown below the page, so
+# that the page can use the full width of the window.
 _NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 
@@ -41,7 +41,7 @@ class Stop:
     command : str
         Command that opens the view that the card explains.
     control : str
-        Accessible name or text of the control that the card outlines.
+        Accessible name of the control that the card outlines, or text of this control if it is a button.
     watch : callable
         Returns a value that the user's action changes, such as the index of the shown image, or None. The card is
         completed when the value is not None and differs from the value when the card was first shown.
@@ -64,7 +64,7 @@ def _pixel_of_outline(window: MainWindow) -> int | None:
 
 
 def _fitted(window: MainWindow, is_changed: Callable[[StackParameters], bool]) -> bool | None:
-    """Return True if all layers are fitted and the parameters satisfy `is_changed`; otherwise return None."""
+    """Return True if all layers are fitted and `is_changed` returns True for the current parameters, else None."""
     workspace = window.workspace
     return (is_changed(workspace.state.parameters) and workspace.model() is not None) or None
 
@@ -72,7 +72,7 @@ def _fitted(window: MainWindow, is_changed: Callable[[StackParameters], bool]) -
 def _copies(window: MainWindow) -> object:
     """Return True if the Copies view shows weights fitted to 64 or more corrupted copies, else None.
 
-    With fewer copies, the slope of the error curve would not be visible.
+    With fewer copies, the user would not yet see how the error decreases with the number of copies.
     """
     from slide_gui.gui.pages.weights.copies import CopiesView
 
@@ -96,7 +96,8 @@ def _result(window: MainWindow) -> RunResult | None:
 def _opened_run(window: MainWindow) -> object:
     """Return the run that is being trained, or else the result that the window shows.
 
-    A click on a point of the error curves shows the stored result of the run, or else trains the run.
+    When the user clicks a point of the error curves, the window shows the stored result of this run, or computes the
+    result if it is not stored.
     """
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
@@ -123,12 +124,12 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image is classified correctly after the user has drawn on it, else None."""
-    # The import is deferred, because the module `tour` is imported even if the tour is only offered.
+    # This slow import is deferred, because the module `tour` is also imported when the tour is only offered.
     from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # No image is shown yet if the training ended after the card was shown.
+        _show_misclassified(window)  # The training may have ended after the card was shown.
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
@@ -138,9 +139,9 @@ def _flipped(window: MainWindow) -> bool | None:
 
 
 def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
-    """Return (row, column) of the cell under the mouse and of the current cell in the table of error rates.
+    """Return the positions (row, column) of the cell under the mouse and of the current cell in the error table.
 
-    Cells in the first column are ignored. If there is no cell in another column, return None.
+    Cells in the first column, which contains headings, are ignored. If no cell remains, return None.
     """
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
@@ -198,7 +199,7 @@ class Tour(QObject):
     number : int
         Index of the current card, or −1 while the tour is not running.
     reached : bool
-        True if the user has completed the current card.
+        True if the user has performed the action of the current card.
     pause : float
         Number of seconds for which the user must be idle before the next card is shown.
     """
@@ -225,7 +226,7 @@ class Tour(QObject):
 
     @property
     def is_running(self) -> bool:
-        """True from the start of the tour until its end."""
+        """True from the start of the tour until its end, but not while the tour is only offered."""
         return self._before is not None
 
     def offer(self) -> None:
@@ -280,13 +281,13 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # Show the first view of the page, which the card explains.
+        if stop.command.startswith("page_"):  # The card explains the first view of the page.
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
-        self._clock.start()  # Qt computes the layout of the window before the timer calls `look`.
+        self._clock.start()  # When the timer calls `look`, Qt has updated the layout of the window.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -319,7 +320,7 @@ class Tour(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Check if the user has completed the card. If so, show the next card once the user is idle (see `pause`)."""
+        """Check if the user has performed the action of the card. If so, show the next card once the user is idle."""
         window, stop = self._window, STOPS[self.number]
         self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
@@ -369,13 +370,13 @@ class Tour(QObject):
 
     @Slot(str)
     def _follow(self, link: str) -> None:
-        """Leave the tour, and run the command of the link that the user clicked."""
+        """Leave the tour, and run the command to which the link clicked by the user refers."""
         self.leave()
         self._window.run_command(link.removeprefix("command:"))
 
     @Slot()
     def _follow_data(self) -> None:
-        """End the tour if other data have been opened; the earlier state of the window is then not restored."""
+        """End the tour if the user has opened data. The state of the window before the tour is then not restored."""
         if self.is_running and self._window.workspace.source != _DATA:
             self._end()
 
@@ -392,7 +393,7 @@ def _visible(window: MainWindow, name: str) -> QWidget | None:
 
 
 def _scroll_to(control: QWidget | None) -> None:
-    """Scroll all scroll areas that contain the control, so that the control becomes visible."""
+    """Scroll all scroll areas around the control so that it becomes visible."""
     area = None if control is None else control.parentWidget()
     while control is not None and area is not None:
         if isinstance(area, QScrollArea):

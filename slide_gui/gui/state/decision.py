@@ -1,4 +1,4 @@
-"""Predict the class of the current image, and search for the fewest changed pixels that change this class."""
+"""Predict the class of the current image, and find the fewest pixel changes that change the predicted class."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,8 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-# A prediction with at most this number of multiplications (about 5 ms) is made on the GUI thread, others in the queue.
+# Predictions with at most this number of multiplications (about 5 ms) are computed on the GUI thread, longer ones in
+# the job queue.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
 _CHANNEL = "decide"  # All jobs of this class use this channel, so that a new job replaces the previous one.
@@ -24,25 +25,25 @@ Image = NDArray[Any]
 
 
 class DecisionController(QObject):
-    """Predicts the class of the current image with the SVM of the result that the run controller shows.
+    """Predicts the class of the current image with the SVM of the result that the window shows.
 
     `follow` starts the predictions. `rest` stops them while no view shows them.
 
     Attributes
     ----------
     result : RunResult or None
-        Result whose SVM makes the predictions; None if the run controller shows no SVM trained on the open data.
+        Result whose SVM makes the predictions; None if the window shows no SVM trained on the open data.
     decision : Decision or None
         Prediction for the current image; None until it has been computed.
     flip : Flip or None
-        The smallest set of pixel changes found that flips the prediction; None until the search has finished.
+        The smallest set of pixel changes found that changes the predicted class; None until the search has finished.
     is_stopped : bool
-        True if the last computation failed or was stopped; the next image starts a new computation.
+        True if the last prediction or search failed or was stopped. A new image starts them again.
 
     Signals
     -------
     changed()
-        One of the attributes changed.
+        One of the attributes listed above changed.
     """
 
     changed = Signal()
@@ -93,7 +94,7 @@ class DecisionController(QObject):
         self._following = False
         # If the search for pixel changes is unfinished, discard the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image
-        # If `_decider` is None, a job may be preparing the classifier; it is not cancelled.
+        # If `_decider` is None, a job may be preparing the classifier. It continues, because later predictions need it.
         if self._decider is not None:
             self._stop()
 
@@ -103,7 +104,7 @@ class DecisionController(QObject):
 
     @Slot()
     def train_as_default(self) -> None:
-        """Train a classifier with default settings on the layers with the parameters in the panel."""
+        """Train an SVM with default parameters on the features of layers with the parameters in the panel."""
         from slide_gui.core.svm.parameters import SvmParameters
 
         spec = self._runs.spec_of(SvmParameters())
@@ -112,7 +113,7 @@ class DecisionController(QObject):
 
     @Slot()
     def _take_result(self) -> None:
-        """If the run controller shows a new result, prepare the SVM of this result for predictions."""
+        """If the window shows a new result, prepare the SVM of this result for predictions."""
         if not self._following:
             return
         result = self._runs.result
@@ -181,7 +182,7 @@ class DecisionController(QObject):
         def give_up(*_: object) -> None:
             self.is_stopped = True
             if deliver != self._flipped:
-                self.decision = None  # The prediction may belong to an earlier image.
+                self.decision = None  # This prediction may have been made for an earlier image.
             self.changed.emit()
 
         self.is_stopped = False

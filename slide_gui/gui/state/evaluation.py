@@ -1,4 +1,4 @@
-"""The evaluation, which reproduces the paper's tables: its stored results and the job that computes missing results."""
+"""The evaluation that reproduces the paper's tables: its stored results, and the job that computes missing results."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -29,7 +29,7 @@ class EvaluationChoice:
     data, methods : tuple of str
         Keys of the selected data sets and methods.
     splits : int or None
-        Number of splits of each data set; None for the number in the protocol.
+        Number of splits of each data set; None for the number that the protocol prescribes.
     """
 
     extent: str = "quick"
@@ -65,8 +65,9 @@ class EvaluationController(QObject):
     runs : Task
         Task that computes the evaluation; it reports an `EvaluationState`.
     reading : Task
-        Task that reads the stored results of the table. Its result is the tuple (plan of the table, state of the
-        table, remaining cost, stored runs). The stored runs are None until the remaining cost is known.
+        Task that reads the stored results of the table. Its result is a tuple: the plan of the table, the stored
+        results, the expected duration of each missing run, and the list of stored runs. This list is None until the
+        durations are known.
 
     Signals
     -------
@@ -127,7 +128,7 @@ class EvaluationController(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """True if the stored results of the table are being read or will be read soon."""
+        """True if the stored results of the table are being read or have been requested."""
         return self._read_requested or self.reading.running
 
     def read(self) -> None:
@@ -155,7 +156,7 @@ class EvaluationController(QObject):
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
             # Compute and cache the comparisons in the worker thread, because they import SciPy, which is slow.
             _ = state.comparisons
-            # Report the stored results before computing the remaining cost, which takes about a second.
+            # Report the stored results first, because computing the remaining cost takes about a second.
             progress.report(0.1, (table, state, {}, None))
             return table, state, remaining_cost(table, state, rows, progress.part(0.1, 1.0)), rows
 
@@ -188,7 +189,7 @@ class EvaluationController(QObject):
         cells = self.choice.cells
         if self.runs.running or not cells:
             return
-        # If the job is interrupted and starts again, it does not load these data sets a second time.
+        # Data sets that have been loaded, so that an interrupted job need not load them again when it restarts.
         loaded: dict[str, Dataset] = {}
 
         def load(key: str, progress: Progress) -> Dataset:
@@ -200,7 +201,7 @@ class EvaluationController(QObject):
         self._cluster.start(self.runs, partial(run_evaluation, cells, load, pause=self.runs.pause))
 
     def stop(self) -> None:
-        """Stop the evaluation; finished runs are stored."""
+        """Stop the evaluation and the reading of stored results. Runs that are finished remain stored."""
         self._read_requested = False
         for task in (self.reading, self.runs):
             task.stop()
@@ -214,11 +215,11 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the table `stored`, in which a cell of `live` replaces the stored cell unless the latter has more results.
+    """Return the table `stored`, with its cells replaced by those of `live` unless the stored cell has more results.
 
-    `live` is the running evaluation, or a table of shipped or stored results. Both tables may contain results on
-    different data with the same key, for example real files and generated data. The results in `stored` on these data
-    are then omitted.
+    `live` is the table of the running evaluation, or a table of shipped or stored results. The two tables may contain
+    results on different data with the same key: one on the real files, the other on generated data. The results that
+    `stored` contains for this key are then omitted.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}
@@ -229,8 +230,8 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
             cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
-            # A shipped cell contains an error rate and a comparison instead of the errors of its test rows. Retain both
-            # if `running` has the same runs and errors.
+            # A shipped cell contains an error rate and a comparison with other methods instead of the errors of
+            # individual test rows. Retain both if `running` has the same runs with the same errors.
             if results[0] == results[1]:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running

@@ -12,9 +12,9 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # Time after the last movement of a slider at which the fit starts.
-_SLOW_SECONDS = 0.05  # If a fit takes longer than this, an interpolation of the layers is prepared.
-_REST_MILLISECONDS = 500  # Time after the last fit at which the interpolation is prepared.
+_SETTLE_SECONDS = 0.04  # A fit starts when the slider has not moved for this time.
+_SLOW_SECONDS = 0.05  # If a fit takes longer, an interpolation between noise levels is prepared.
+_REST_MILLISECONDS = 500  # The interpolation is prepared when no layers have been fitted for this time.
 
 
 class Fitting(QObject):
@@ -25,7 +25,7 @@ class Fitting(QObject):
     explorer : Explorer or None
         Fits layers to the open data.
     watched : tuple of int
-        Indices of the rows of W¹ (the weights of layer 1) that are previewed while the noise slider moves.
+        Indices of the rows of W¹ (the weights of layer 1) of which previews are computed while the noise slider moves.
     parameters : StackParameters
         The current parameters; `stack` may have been fitted with earlier parameters.
     stack : Stack or None
@@ -48,8 +48,8 @@ class Fitting(QObject):
     def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
         self._queue = queue
-        # Outdated layers are greyed after 40 ms. A preview usually follows earlier, so greying them at once would make
-        # them flicker.
+        # Outdated layers are greyed after 40 ms. Greying them immediately would make them flicker, because a preview
+        # usually replaces them earlier.
         self._outdated = QTimer(self, singleShot=True, interval=40)
         self._outdated.timeout.connect(self.changed)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -63,9 +63,9 @@ class Fitting(QObject):
         self.problem = ""
 
     def use(self, explorer: Explorer, parameters: StackParameters, shown: Callable[[], object]) -> None:
-        """Discard the stack, and fit all later stacks to the data set of `explorer`.
+        """Discard the current stack. From now on, fit stacks to the data set of `explorer`.
 
-        The worker thread calls `shown` each time after it has reported a preview or fitted layers.
+        The worker thread calls `shown` whenever it has reported a preview or fitted layers.
         """
         self.explorer, self.parameters, self._shown = explorer, parameters, shown
         self.stack = self.preview = None
@@ -77,18 +77,18 @@ class Fitting(QObject):
 
     @property
     def n_fresh(self) -> int:
-        """Return the number of layers fitted with the current parameters; 0 if `stack` has other parameters."""
+        """Return how many layers are fitted with the current parameters, regardless of the depth."""
         stack = self.stack
         return len(stack.layers) if stack is not None and self.is_current(stack.parameters) else 0
 
     def is_current(self, parameters: StackParameters) -> bool:
-        """True if these parameters equal the current parameters, except possibly for the depth."""
+        """Return True if `parameters` and the current parameters are equal or differ only in the depth."""
         wanted = self.parameters
         # Comparing dictionaries is ten times as fast as changing the depth with `dataclasses.replace`.
         return parameters is wanted or vars(parameters) | {"depth": wanted.depth} == vars(wanted)
 
     def is_fresh(self, layer: int) -> bool:
-        """True if the layer with this number (from 1) is fitted with the current parameters."""
+        """Return True if the layer with this number, counted from 1, is fitted with the current parameters."""
         return layer <= self.n_fresh
 
     def fit(self, *, settle: bool = False) -> None:
@@ -114,8 +114,8 @@ class Fitting(QObject):
         if parameters.fit_on == "thresholded":
             shared += ["squashing", "threshold"]
         if any(getattr(shown, name) != getattr(parameters, name) for name in shared):
-            # If the layers are now fitted to other inputs, or share weights differently, no preview is computed. Views
-            # would combine the preview with the scatter matrices of the earlier stack, which do not match it.
+            # Compute no preview if the inputs of the fit, or the sharing of weights between pixels, have changed. Views
+            # would combine the preview with scatter matrices of the previous stack, to which it does not correspond.
             features = ()
         seconds = _SETTLE_SECONDS if settle else 0.0
 
@@ -130,8 +130,8 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # The slow import of `trial` follows here, so that it delays neither the display of the layers nor the first
-            # run.
+            # The module `trial` is slow to import. It is imported here, so that it delays neither the display of the
+            # layers nor the first run.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit
@@ -155,7 +155,7 @@ class Fitting(QObject):
     @Slot()
     def _prepare_interpolation(self) -> None:
         if self.explorer is None or self.seconds <= _SLOW_SECONDS or self.explorer.interpolates(self.parameters):
-            return  # An unnecessary job would interrupt a running sweep.
+            return  # Submit no unnecessary job, because it would interrupt a running sweep.
         work = partial(self.explorer.prepare_interpolation, self.parameters)
         failure = "The layers could not be interpolated"
         self._queue.submit("", work, channel="interpolation", failure=failure, automatic=True, background=True)
@@ -173,7 +173,7 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # The job has already reported this fit as a payload.
+                return  # The job already delivered this fit as intermediate result.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if self.is_fresh(self.parameters.depth):
                 self._rest.start()

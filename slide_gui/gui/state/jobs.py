@@ -1,8 +1,8 @@
-"""A job queue with one worker thread, in which a new job replaces older jobs on the same channel.
+"""A job queue with one worker thread. Each job has a channel, and a new job replaces older jobs on its channel.
 
-All matrix products of the window, except very small ones, are computed by its queue, one job at a time. Callbacks run
-on the GUI thread; they are not called for cancelled or replaced jobs. A `Task` runs jobs of one kind and holds their
-state.
+A channel is a name such as "fit" for jobs of which only the latest is of interest. The window's queue computes all
+matrix products except very small ones, one job at a time. Callbacks run on the GUI thread; they are not called for
+cancelled or replaced jobs. A `Task` runs jobs of one kind and holds their state.
 """
 
 import threading
@@ -18,10 +18,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # Minimum time between two calls of a job's `on_payload`.
-_TITLE_SECONDS = 0.25  # The status bar shows a job after it has run for this time.
+_REDRAW_SECONDS = 0.04  # A job's `on_payload` is called at most once in this time.
+_TITLE_SECONDS = 0.25  # The status bar shows only jobs that have run for this time.
 _REST_MILLISECONDS = 100
-# A sweep or training that the user requested runs for this time before an automatic job interrupts it again.
+# After an interruption by an automatic job, a sweep or training runs for at least this time before the next one.
 _TURN_MILLISECONDS = 1000
 
 
@@ -71,8 +71,8 @@ class UserMessage:
 
 def sentence(error: Exception) -> str:
     """Return the message of an error as one sentence to show to the user."""
-    # The message of this program's own MemoryError is written for the user. NumPy raises a subclass with a technical
-    # message.
+    # This program raises MemoryError itself, with a message for the user. NumPy raises a subclass with a technical
+    # message, which is replaced.
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):
         return "There is not enough memory. Close other programs, or use fewer rows or features."
     # `str(error)` would add quotes to the message of a KeyError.
@@ -103,7 +103,7 @@ class _Job(Progress):
     restarts: bool
     fraction: float = 0.0
     payload: object = None
-    awake: bool = False  # True while a signal of this job waits for the GUI thread.
+    awake: bool = False  # True while the GUI thread has not yet processed a signal of this job.
     seconds_left: float | None = None
     seconds_before: float = 0.0
     started: float = 0.0
@@ -189,7 +189,7 @@ class JobQueue(QObject):
         return any(job.title for job in self._jobs.values())
 
     def wants(self, channel: str) -> bool:
-        """True if a job on this channel is running or waiting. Cancelled jobs do not count."""
+        """Return True if a job on this channel is running or waiting. Cancelled jobs do not count."""
         return any(job.channel == channel for job in self._jobs.values())
 
     def submit(
@@ -218,17 +218,19 @@ class JobQueue(QObject):
         title : str
             Title for the status bar. A job without a title is not shown, and does not make the queue `busy`.
         function : callable
-            Called with a `Progress`. Its return value is passed to `on_result`, and the payloads that it reports to
-            `on_payload`. A payload may have an attribute `seconds_left`, which replaces the time estimated from the
-            finished fraction. Its attribute `seconds_before` is the time that a resumed job ran before.
+            Called with a `Progress`. Its return value is passed to `on_result`. The payloads (intermediate results)
+            that it reports are passed to `on_payload`. If a payload has an attribute `seconds_left`, this replaces the
+            remaining time estimated from the finished fraction. Its attribute `seconds_before` is the time for which a
+            resumed job ran before its interruption.
         channel : str
-            Name of the channel; a new job replaces older jobs on the same channel.
+            Name of the job's channel; the new job replaces older jobs on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional
             Called on the GUI thread; `on_stop` is called after the user has stopped the job.
         failure : str
             Title of the message that `problem` emits if the job fails; if empty, `on_failure` must report the error.
         background : bool
-            True if every other job may interrupt this job. The job must store its finished results, as a sweep does.
+            True if any new job may interrupt this job. So that no finished results are lost, the job must store them
+            itself, as a sweep does.
         automatic : bool
             True if the user did not request the job, for example the fit after a change of the noise level.
         restarts : bool
@@ -262,7 +264,7 @@ class JobQueue(QObject):
         job.future.add_done_callback(lambda _: self._wake_up(job, urgent=True))
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
-        """Cancel one job, the jobs of one channel, or all jobs. No callbacks of cancelled jobs are called."""
+        """Cancel one job, the jobs on one channel, or all jobs. The callbacks of cancelled jobs are not called."""
         for job in list(self._jobs.values()):
             if number in (None, job.number) and channel in (None, job.channel):
                 job.unwanted.set()
@@ -273,7 +275,7 @@ class JobQueue(QObject):
         self._report_busy()
 
     def stop(self, number: int | None = None) -> None:
-        """Cancel one job or all jobs at the user's request, and call the `on_stop` of each cancelled job."""
+        """Cancel one job or all jobs at the user's request, and call the callback `on_stop` of each cancelled job."""
         jobs = [job for job in self._jobs.values() if number in (None, job.number)]
         self.cancel(number)  # Cancel the jobs first, so that jobs submitted by `on_stop` are not cancelled.
         for job in jobs:
@@ -302,9 +304,9 @@ class JobQueue(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver the latest payload of each job, every `_REDRAW_SECONDS` at most; finish ended jobs at once."""
+        """Deliver each job's latest payload, at most once in `_REDRAW_SECONDS`; finish ended jobs immediately."""
         for job in list(self._jobs.values()):
-            if not job.awake or job.number not in self._jobs:  # Another callback may have cancelled the job.
+            if not job.awake or job.number not in self._jobs:  # A callback of another job may have cancelled this job.
                 continue
             latest = job.drained if job.payload is None else job.delivered
             wait = latest + _REDRAW_SECONDS - time.monotonic()
@@ -315,7 +317,7 @@ class JobQueue(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            # `ended` is read after `awake` has been set to False, because otherwise the end of the job could be missed.
+            # Read `ended` after setting `awake` to False. In the opposite order, the end of the job could be missed.
             ended = job.ended
             job.drained = time.monotonic()
             job.delivered = job.delivered if payload is None else job.drained
@@ -352,7 +354,7 @@ class JobQueue(QObject):
 
     @Slot()
     def _interrupt_requested(self) -> None:
-        """Interrupt jobs that the user requested, such as training, if automatic jobs are in the queue."""
+        """Interrupt restartable jobs that the user requested, such as training, if automatic jobs are in the queue."""
         if any(job.automatic and not job.background for job in self._jobs.values()):
             for job in self._jobs.values():
                 if job.restarts:
@@ -382,7 +384,7 @@ class Task(QObject):
     failure : str
         Title of the error message if a job fails.
     shows : type
-        Type of the payloads that are stored in `latest`; payloads of other types are ignored.
+        Type of the payloads (intermediate results) that are stored in `latest`; payloads of any other type are ignored.
     parent : QObject
         Qt parent, which owns the task.
     background, automatic : bool
@@ -391,7 +393,8 @@ class Task(QObject):
     Attributes
     ----------
     latest : object
-        First the value given to `start`, then the latest payload of the job, and finally its result unless it is None.
+        First the value given to `start`, then the latest payload of the job, and finally the job's result if it is not
+        None.
     stopped : bool
         True if the last job was stopped.
 
@@ -431,7 +434,7 @@ class Task(QObject):
         Parameters
         ----------
         latest : object, optional
-            Value of the attribute `latest` until the first payload arrives; by default, its value does not change.
+            Value of the attribute `latest` until the first payload arrives. By default, the previous value is retained.
         queue : JobQueue, optional
             The queue that runs the job; by default, the queue given to the constructor.
         """
