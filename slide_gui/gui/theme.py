@@ -15,7 +15,7 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""Colour-blind users can distinguish these colours of pins and depths. Their contrast with the page is at least 3."""
+"""Colours of pins and depths that colour-blind users can distinguish. Their contrast with the page is at least 3."""
 
 BODY, SECONDARY = 13, 11
 """The font sizes of the window in pixels."""
@@ -29,7 +29,7 @@ SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 class Theme:
     """The colours of one theme, each as ``#RRGGBB``. The attribute `name` is ``"light"`` or ``"dark"``.
 
-    The default of each field is the colour in the light theme. Its metadata contain the colour in the dark theme.
+    The default value of each field is its colour in the light theme; its metadata contain its colour in the dark theme.
     """
 
     name: str = "light"
@@ -47,7 +47,7 @@ class Theme:
     hover: str = field(default="#EEEFF2", metadata={"dark": "#2D3137"})
     danger: str = field(default="#B42318", metadata={"dark": "#FF8A80"})
     danger_wash: str = field(default="#FDECEA", metadata={"dark": "#432A2C"})
-    # Colour-blind users can distinguish the colours `better` and `worse`.
+    # The colours `better` and `worse` were chosen so that colour-blind users can distinguish them.
     better: str = field(default="#0072B2", metadata={"dark": "#56B4E9"})
     worse: str = field(default="#D55E00", metadata={"dark": "#E69F00"})
     paper: str = field(default="#FFFFFF", metadata={"dark": "#17181B"})
@@ -73,10 +73,10 @@ LIGHT = Theme()
 DARK = Theme("dark", **{each.name: each.metadata["dark"] for each in fields(Theme) if each.metadata})
 
 BLUE, ORANGE = "blue", "orange"
-_GREY_LUMINANCE = 0.179  # Black and white have the same contrast to a grey of this luminance.
+_GREY_LUMINANCE = 0.179  # A grey of this luminance has the same contrast with black and with white.
 
-# Each row contains colours of magnitudes from 0 to the maximum, all of the same hue. Their lightness increases or
-# decreases steadily, and the colour of 0 is close to the colour of the page.
+# Each row contains colours of one hue for magnitudes from 0 to the maximum. Their lightness increases or decreases
+# steadily, and the colour for 0 is close to the colour of the page.
 _MAGNITUDES = {
     (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
     (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
@@ -86,9 +86,9 @@ _MAGNITUDES = {
 
 
 def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
-    """Return the colour of a magnitude `share` from 0 to 1.
+    """Return the colour for a magnitude, given as a fraction `share` of the maximum.
 
-    In the light theme, large magnitudes have dark colours; in the dark theme, they have light colours.
+    Large magnitudes have dark colours in the light theme and light colours in the dark theme.
     """
     anchors = _MAGNITUDES[hue, theme.name]
     place = min(max(share, 0.0), 1.0) * (len(anchors) - 1)
@@ -117,8 +117,8 @@ def ink_on(colour: QColor) -> QColor:
 
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
-    """Fill `box` with the colours of magnitudes from 0 on the left to the maximum on the right."""
-    from PySide6.QtGui import QLinearGradient  # slow: PySide creates the list of Qt's preset gradients
+    """Fill a rectangle with the colours for magnitudes from 0 on the left to the maximum on the right."""
+    from PySide6.QtGui import QLinearGradient  # This import is slow, so it is deferred.
 
     ramp = QLinearGradient(box.topLeft(), box.topRight())
     anchors = _MAGNITUDES[hue, theme.name]
@@ -134,7 +134,7 @@ def stored_theme(settings: QSettings) -> str:
 
 
 def stored_scale(settings: QSettings) -> float:
-    """Return the scale factor stored in the settings, from 1 to 2, or 1 if it is missing or invalid."""
+    """Return the display size stored in the settings, a factor from 1 to 2, or 1 if it is missing or invalid."""
     return next((scale for scale in SCALES if str(scale) == str(settings.value("scale", "1.0"))), 1.0)
 
 
@@ -147,7 +147,7 @@ def theme_of(widget: QWidget) -> Theme:
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Apply a theme to the application. With ``"system"``, the theme follows that of the system, even after changes.
+    """Apply a theme to the application. With ``"system"``, also follow later changes of the system's theme.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def theme_changed() -> SignalInstance:
 
 
 class _Follower(QObject):
-    """Stores the theme that the user chose and applies it. If it is "system", the system's theme is applied."""
+    """Stores the user's choice of theme and applies it. If the choice is "system", the system's theme is applied."""
 
     themed = Signal()
 
@@ -179,7 +179,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # Qt passes the colour scheme on to the platform, which draws the frame of the window in a matching colour.
+        # Qt passes this colour scheme to the platform, which then draws the window frame in a matching colour.
         if choice == "system":
             hints.unsetColorScheme()
         else:
@@ -198,7 +198,7 @@ class _Follower(QObject):
 
 
 def figure_font(widget: QWidget, size: int = BODY, strong: bool = False) -> QFont:
-    """Return the font of a widget at `size` pixels, with digits of equal width, and semi-bold if `strong` is True."""
+    """Return a widget's font with a size of `size` pixels and digits of equal width; semi-bold if `strong` is True."""
     font = QFont(widget.font())
     font.setPixelSize(size)
     font.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
@@ -235,7 +235,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        # An icon of the navigation is 20 logical pixels wide. The sizes in device pixels are for screens with 1, 1.5, 2
+        # A navigation icon is 20 logical pixels wide. These are its widths in device pixels on screens with 1, 1.5, 2
         # and 3 device pixels per logical pixel.
         for size in (20, 30, 40, 60):
             pixmap = QPixmap(size, size)

@@ -17,13 +17,13 @@ _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
 REOPEN = "session/reopen"
-"""The key of the setting that determines whether the program restores the last session at its start."""
+"""The key of the setting that determines whether the program restores the last session when it starts."""
 
 
 class FileChoices:
     """Stored settings for reading and splitting data files.
 
-    Every method creates a new QSettings object. The methods can therefore be called in any thread.
+    Every method creates a new QSettings object, so that the methods can be called in any thread.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ class FileChoices:
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
-        """Return the source with the settings that are stored for its files.
+        """Return `source` with the settings for reading and splitting that are stored for its files.
 
         A split specified in `source` takes precedence over the stored split. Return None if `source` already contains
-        settings for reading the files, or if no valid settings are stored for them.
+        settings for reading its files, or if no valid settings are stored for these files.
         """
         if not source.paths or source != DataSource(paths=source.paths, seed=source.seed, held_out=source.held_out):
             return None
@@ -62,7 +62,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # Without stored settings for files of this size, skip the slow hashing.
+                return None  # No settings are stored for files of this size, so the slow hashing is skipped.
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
@@ -146,7 +146,7 @@ class RecentFiles:
         return list(dict.fromkeys(opening.folder for opening in self._stored()))
 
     def add(self, paths: Sequence[Path | str]) -> None:
-        """Add files that were opened together as the latest entry of the list."""
+        """Add files that were opened together to the beginning of the list."""
         if not paths:
             return
         opening = RecentOpening(tuple(Path(path).absolute() for path in paths))

@@ -1,4 +1,4 @@
-"""The run library, which lists and changes the runs in the run store and loads their results."""
+"""The run library, which lists, tags and deletes the runs in the run store, and loads their results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ _FAILURE = "The runs could not be read"
 
 @dataclass(frozen=True)
 class RunSelection:
-    """The hashes of runs to select in the table of runs, and a filter text that matches these runs."""
+    """Runs to be selected in the table of runs: their hashes, and a search text that matches them."""
 
     keys: tuple[str, ...]
     words: str
 
 
 class RunLibrary(QObject):
-    """Reads and changes the run store in its own job queue, and loads results in the window's job queue.
+    """Reads and changes the run store in a separate job queue, and loads results in the window's job queue.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RunLibrary(QObject):
     Attributes
     ----------
     listed : bool
-        True if `runs` has been read at least once.
+        True if the list `runs` has been read at least once.
 
     Signals
     -------
@@ -58,8 +58,9 @@ class RunLibrary(QObject):
         # The library has its own queue, so that its short jobs need not wait for computations in the window's queue.
         self._queue = JobQueue(self)
         self._queue.problem.connect(workspace.problem)
-        # Each key contains the hashes of all runs that the user wanted to delete in one step. The value contains those
-        # that this window has deleted itself, because another process may already have deleted some of the runs.
+        # Each key contains the hashes of all runs that the user wanted to delete in one step. The value contains only
+        # the hashes of runs that this window has deleted, because undo must not restore runs that another process had
+        # deleted before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
 
@@ -83,16 +84,16 @@ class RunLibrary(QObject):
         self._change_and_read(None)
 
     def add(self, runs: Sequence[StoredRun]) -> None:
-        """Add runs that a job of this window has just stored to `runs`, without reading the run store again."""
+        """Add runs that a job of this window has just stored to the list `runs` without reading the run store."""
         if self.reading or not self.listed:
-            self.refresh()  # The list that is being read now may not contain the new runs.
+            self.refresh()  # A list that is currently being read may lack the new runs.
             return
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete the runs with these hashes, except shipped runs. The user can undo the deletion."""
+        """Delete the runs with these hashes from the run store, except shipped runs. The user can undo the deletion."""
         shipped = {run.hash for run in self.runs if run.is_shipped}
         keys = [key for key in keys if key not in shipped]
         if not keys:
@@ -105,13 +106,13 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # The queue runs one job at a time, so the deletion is complete before this job restores the runs.
+        else:  # Undo: the queue runs one job at a time, so the runs have been deleted before this job restores them.
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
-        """Set the tags of a run, which are separated by commas in `text`."""
+        """Replace the tags of a run by those in `text`, which are separated by commas."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
         tags = tags_of(text)
         self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))
@@ -125,11 +126,11 @@ class RunLibrary(QObject):
         self._workspace.history.record(text, apply, before, after)
 
     def is_deleted(self, key: str) -> bool:
-        """True if the run with this hash was deleted in this window and is not in `runs`."""
+        """Return True if the run with this hash was deleted in this window and has not been restored."""
         return any(key in keys for keys in self.deleted) and all(run.hash != key for run in self.runs)
 
     def without_result(self, key: str) -> StoredRun | None:
-        """Return the shipped run with this hash if the program does not contain its result, else None."""
+        """Return the shipped run with this hash if the program contains the run without its result, else None."""
         return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
 
     @property
@@ -174,9 +175,9 @@ class RunLibrary(QObject):
     def compare(
         self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison | None], None]
     ) -> None:
-        """Load the results of two runs, fit their stacks, and pass a comparison of results and rows of W to `deliver`.
+        """Load the results of two runs, fit their layers, and pass a comparison of results and rows of W to `deliver`.
 
-        If the comparison fails or is stopped, pass None.
+        If the comparison fails or is stopped, pass None to `deliver`.
         """
         dataset, shipped = self._workspace.dataset, [self.without_result(key) for key in keys]
 
@@ -213,7 +214,7 @@ class RunLibrary(QObject):
             stored = {run.hash for run in listed}
             return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
-        # Each job has its own channel, because a job would replace earlier jobs on the same channel.
+        # Each job has a separate channel, because a job replaces all earlier jobs on the same channel.
         self._jobs += 1
         self._queue.submit(
             "Reading the runs",
@@ -238,6 +239,6 @@ def opened_store(path: Path) -> RunStore:
         return RunStore(path, read_only=True)
     except DataError as error:
         try:
-            return RunStore(path)  # RunStore waits while another process creates the store.
+            return RunStore(path)  # If another process is creating the store, RunStore waits.
         except OSError:
             raise error from None

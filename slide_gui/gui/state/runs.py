@@ -1,4 +1,4 @@
-"""Runs that the user requests in the window: training, live estimates, sweeps and trials of SLIDE on new data."""
+"""Training, live error estimates, sweeps and trials of SLIDE on new data, as requested by the user in the window."""
 
 import math
 import time
@@ -34,9 +34,9 @@ SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
 TRY_SECONDS = "try/seconds"
-"""The key of the setting that holds the time budget of a trial."""
+"""The key of the setting for the time budget of “Try on my data”."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # More expensive estimates start only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that need more start only at the user's request.
 
 
 class _TooLong(Exception):
@@ -44,7 +44,7 @@ class _TooLong(Exception):
 
 
 def stored_budget(settings: QSettings) -> float:
-    """Return the user's time budget for a trial in seconds, or the default if the setting is invalid."""
+    """Return the time budget in seconds that the user has set for “Try on my data”, or the default if it is invalid."""
     try:
         return checked_budget(str(settings.value(TRY_SECONDS, BUDGET)))
     except ValueError:
@@ -52,9 +52,9 @@ def stored_budget(settings: QSettings) -> float:
 
 
 def _without_time_left(progress: Progress) -> Progress:
-    """Return a `Progress` that removes the remaining time from all reports.
+    """Return a `Progress` that forwards all reports to `progress` without their remaining time.
 
-    Each run reports only its own remaining time, which is too short if other runs follow.
+    Each run reports only the remaining time of this run, which is too short if more runs follow.
     """
 
     def report(fraction: float, payload: object) -> None:
@@ -71,7 +71,7 @@ def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """The outcome of training: the result on the open data set, the error over all folds, and the stored runs."""
+    """The outcome of training: the result on the open fold or split, the error over all folds, and the stored runs."""
 
     result: RunResult
     rate: ErrorRate | None
@@ -79,7 +79,7 @@ class _Trained:
 
 
 class RunController(QObject):
-    """Starts runs, and holds their results for the pages.
+    """Starts training, estimates, sweeps and trials, and holds their results for the pages.
 
     Attributes
     ----------
@@ -88,18 +88,20 @@ class RunController(QObject):
     sweep : Task
         Task that computes a sweep. It reports `SweepState` objects.
     estimate : Task
-        Task that estimates the error of the run `estimated`. It reports `RunProgress` objects.
+        Task that estimates the error of the run `estimated` before it is trained. It reports `RunProgress` objects.
     trial : Task
         Task that compares SLIDE with raw features on the open data. It reports `TrialState` objects and returns a
         `Trial`.
     spec : RunSpec or None
-        The run that is being trained, or else the run of `result`.
+        The run that is being trained; if none is being trained, the run to which `result` belongs.
     cancelled : RunSpec or None
-        Run on the open data set whose training was cancelled but can be resumed. Its last report is `training.latest`.
+        Run on the open data set whose training was cancelled but can be resumed. Its last progress report is
+        `training.latest`.
     folds_rate : ErrorRate or None
         Error over all folds of a cross-validation if `result` is the result on one of these folds, else None.
     offered : RunSpec or None
-        Run whose error is estimated only at the user's request, because the estimate is costly, failed or was stopped.
+        Run whose error will be estimated only at the user's request, because the estimate is costly, failed or was
+        stopped.
     svm : SvmParameters
         Parameters of the SVM for new runs, which are set on the Classifier page.
     requested_sweep : SweepSpec or None
@@ -132,7 +134,7 @@ class RunController(QObject):
         self.svm = SvmParameters()
         self.requested_sweep: SweepSpec | None = None
         self._reuse = Reuse()
-        self._shown_next: RunResult | None = None  # The result to show when its data have been opened.
+        self._shown_next: RunResult | None = None  # Result that is shown once the data of its run are open.
         # The previous `result` and `folds_rate`, which are shown again if the current training is cancelled or fails.
         self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None
         self.training.ended.connect(self._show_trained)
@@ -150,7 +152,7 @@ class RunController(QObject):
     # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm", variance: float | None = None) -> RunSpec | None:
-        """Return the run with the layer parameters in the panel, or None if it cannot be trained on the open data."""
+        """Return a run with the layer parameters in the panel, or None if it cannot be trained on the open data."""
         base = self._base()
         if base is None or self.why_not(method):
             return None
@@ -165,7 +167,7 @@ class RunController(QObject):
         return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
-        """Return a run with default parameters for each fold of the open data set, or for its only split."""
+        """Return runs with default parameters: one for each fold of the open data set, or one for its only split."""
         base, dataset = self._base(), self._workspace.dataset
         return () if base is None or dataset is None else on_every_fold(base, dataset)
 
@@ -199,10 +201,10 @@ class RunController(QObject):
     # Training --------------------------------------------------------------------------------------------------
 
     def train(self, spec: RunSpec) -> None:
-        """Train and evaluate a run, or show its stored result.
+        """Train and test the classifier of a run, or show the stored result of the run.
 
-        If training the same run was cancelled before, it resumes where it stopped, with the same result as without the
-        interruption. If training is cancelled or fails now, the previous result is shown again.
+        If training of the same run was cancelled before, it resumes where it stopped. The result is the same as without
+        the interruption. If training is cancelled or fails this time, the previous result is shown again.
         """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
@@ -213,7 +215,8 @@ class RunController(QObject):
         self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
 
         def work(progress: Progress) -> _Trained:
-            # The run on the fold that is open in the window comes last, so that its last report remains on the page.
+            # The run on the fold that is open in the window comes last, so that the page shows its last progress
+            # report.
             ordered = [each for each in on_every_fold(spec, dataset) if each.hash != spec.hash] + [spec.checked()]
             results = []
             with RunStore(path) as store:
@@ -238,9 +241,9 @@ class RunController(QObject):
             self.show(*self._earlier)
 
     def show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
-        """Show a result, or no result if it is None; `folds_rate` is the error over all folds of a cross-validation.
+        """Show a result, or none if `result` is None; `folds_rate` is the error over all folds of a cross-validation.
 
-        While a classifier is being trained, `spec` remains its run.
+        While a classifier is being trained, the attribute `spec` remains the run that is being trained.
         """
         self.result, self.folds_rate = result, folds_rate
         if self.training.running:
@@ -252,11 +255,12 @@ class RunController(QObject):
     # Live estimates --------------------------------------------------------------------------------------------
 
     def request_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
-        """Estimate the error of a run from a growing number of rows.
+        """Estimate the error that a run would have, using more and more rows.
 
-        The kernel widths are those of the stored run with the most similar noise level, if there is one. An estimate
-        that needs more than 5 seconds or 500 MB is computed only if `requested` is True; otherwise, its run becomes
-        `offered`. Every other job interrupts the estimate; training, a sweep or a trial ends it.
+        The estimate does not learn kernel widths. It uses those of the stored run with the same settings and the most
+        similar noise level, if there is one. An estimate that needs more than 5 seconds or 500 MB is computed only if
+        `requested` is True; otherwise, `offered` is set to its run. Any new job interrupts the estimate; training, a
+        sweep or a trial ends it.
         """
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec or (self.offered == spec and not requested):
@@ -289,14 +293,14 @@ class RunController(QObject):
 
     @Slot()
     def _end_estimate(self) -> None:
-        """If the estimate is incomplete, discard it and store its run in `offered`."""
+        """If the estimate has ended before it was complete, discard it and set `offered` to its run."""
         spec, seen = self.estimated, self.estimate.latest
         estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if estimate is None or estimate.done < estimate.total:
             self.offered, self.estimated, self.estimate.latest = spec, None, None
 
     def drop_estimate(self) -> None:
-        """Stop and discard the live estimate."""
+        """Stop the live estimate and discard its results."""
         self.estimated = None
         self.estimate.stop(forget=True)
         self.offered = None
@@ -304,10 +308,10 @@ class RunController(QObject):
     # Sweeps ----------------------------------------------------------------------------------------------------
 
     def usual_sweep(self) -> SweepSpec | None:
-        """Return the paper's sweep with selection on validation rows, or None if no classifier can be trained.
+        """Return the sweep over the paper's noise levels and depths, or None if no classifier can be trained.
 
-        No run starts from the kernel widths of another run. The results are therefore equal to those on the Classifier
-        page.
+        Noise level and depth are selected on validation rows. No run starts from the kernel widths of another run, so
+        the results equal those on the Classifier page.
         """
         spec = self.spec_of(self.svm)
         if spec is None:
@@ -315,18 +319,18 @@ class RunController(QObject):
         return SweepSpec(replace(spec, training="split"), SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
 
     def plan(self, sweep: SweepSpec) -> SweepPlan | None:
-        """Return the cost of a sweep on the open data set, or None if no classifier can be trained on these data.
+        """Return the cost of a sweep on the open data set, or None if no classifier can be trained on this data set.
 
         Raises
         ------
         ValueError
-            If the sweep is empty or out of range.
+            If the sweep contains no points, or a noise level or depth is out of range.
         """
         dataset = self._workspace.dataset
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Compute the points of a sweep that are not stored yet; by default, of the sweep `usual_sweep`."""
+        """Compute the points of a sweep that are not stored yet. By default, the sweep is that of `usual_sweep`."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
@@ -336,7 +340,7 @@ class RunController(QObject):
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
     def start_trial(self, budget: float = BUDGET) -> None:
-        """Compare noise levels and depths on validation rows and test the best combination, within `budget` seconds."""
+        """Within `budget` seconds, compare noise levels and depths on validation rows, and test the best pair."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
@@ -356,8 +360,8 @@ class RunController(QObject):
     def current_runs(self) -> list[StoredRun]:
         """Return the stored and shipped runs on all folds of the open data set.
 
-        Stored runs with another results version are omitted, because this version of the program may compute other
-        results.
+        Stored runs with a different results version are omitted, because this version of the program may compute
+        different results for them.
         """
         wanted = {base.fingerprint for base in self.bases()}
         runs = [run for run in self.library.runs if run.fingerprint in wanted]
@@ -365,9 +369,9 @@ class RunController(QObject):
 
     @Slot(str)
     def open_run(self, key: str) -> None:
-        """Load the result of a run, and set the parameters in the panel to those of the run.
+        """Load and show the result of a run, and set the parameters in the panel to those of the run.
 
-        If the run was shipped with the program without its result, train it.
+        If the run was shipped with the program without its result, compute the result.
         """
         shipped, base = self.library.without_result(key), self._base()
         if shipped is None:
@@ -384,7 +388,7 @@ class RunController(QObject):
         self.train(spec)
 
     def show_known(self, spec: RunSpec | None) -> None:
-        """If no result is shown, show the stored result of this run, or else the result of the shipped classifier."""
+        """If no result is shown, show the stored result of the run `spec`, or else that of the shipped classifier."""
         opening = self.library.opening_key
         known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
         key = next((key for key in ("" if spec is None else spec.hash, opening) if key in known), None)
@@ -403,7 +407,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == dataset.fingerprint_as(held_out)
         ):
-            self._shown_next = result  # Show the result when the data have been split as in its run.
+            self._shown_next = result  # Show the result once the data are split as in the run.
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
@@ -414,7 +418,7 @@ class RunController(QObject):
         self.show(result)
 
     def _offer_data(self, result: RunResult) -> None:
-        """Report that a run used other data than the open data, and offer to open these other data if possible."""
+        """Tell the user that a run used data that are not open, and offer to open them if this is possible."""
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
         rows = "other rows or another scaling of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")

@@ -1,4 +1,4 @@
-"""The state of a window. Its run library and controllers are slow to import, so they are built when first needed."""
+"""The state of a window. Run library and controllers are slow to import, so they are built when first needed."""
 
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Session(QObject):
-    """The job queue and workspace of a window, and its run library and three controllers, built on first access.
+    """The job queue and the workspace of a window. Its run library and three controllers are built on first access.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ class Session(QObject):
     Signals
     -------
     status_changed(object)
-        The `JobStatus` of the window's queue or, if it is empty, of the queue that waits for a cluster.
+        The status of the running job changed. The argument is the `JobStatus` of a job in the window's queue or, if
+        there is none, of a job that waits for a cluster.
     busy_changed()
         The property `busy` may have changed.
     place_changed()
@@ -55,7 +56,7 @@ class Session(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a job with a title is running or waiting, in this window or on a cluster."""
+        """True if a job with a title is running or waiting, either in this window or on a cluster."""
         return self.queue.busy or ("cluster" in vars(self) and self.cluster.queue.busy)
 
     @cached_property
@@ -116,5 +117,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # `queue` is stopped last, because the end of the evaluation adds a job to it, which reads stored results.
+        # The queue is stopped last, because the end of the evaluation adds a job to it that reads stored results.
         self.queue.stop()

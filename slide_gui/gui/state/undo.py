@@ -31,7 +31,7 @@ class UndoHistory(QUndoStack):
         last = self._last()
         if last is None or not gesture or last.gesture != gesture or self.canRedo():
             self.push(_Change(text, apply, before, after, gesture))
-        elif last.before == after:  # The gesture has returned to its initial value, so there is nothing to undo.
+        elif last.before == after:  # The gesture ended at its initial value: nothing to undo.
             last.setObsolete(True)
             self.undo()
         else:
@@ -45,7 +45,7 @@ class UndoHistory(QUndoStack):
             last.gesture = ""
 
     def drop(self, apply: Callable[[Any], object]) -> None:
-        """Remove all changes made by `apply`, and all undone steps, from the history."""
+        """Remove all changes recorded with the function `apply`, and all undone steps, from the history."""
         steps = [cast("_Change", self.command(number)) for number in range(self.index())]
         others = [(step.text(), step.apply, step.before, step.after) for step in steps if step.apply != apply]
         self.clear()
@@ -70,6 +70,7 @@ class _Change(QUndoCommand):
             self.apply(self.before)
 
     def redo(self) -> None:
-        # When QUndoStack.push calls this method, the change has already been applied and `_is_undone` is False.
+        # QUndoStack.push also calls this method, when `_is_undone` is still False and the change has already been
+        # applied.
         if self._is_undone:
             self.apply(self.after)

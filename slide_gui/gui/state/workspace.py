@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
-# Maximum memory in bytes for layers fitted to data that were open before. Four layers on MNIST take 20 MB.
+# Maximum memory in bytes for the layers of data sets that were open before. Four layers on MNIST take 20 MB.
 _MOST_BYTES = 128 << 20
 _REST_MILLISECONDS = 100
 _FIRST_SAMPLE = 16  # Index of the training image that is shown first.
@@ -41,7 +41,7 @@ _FIRST_SAMPLE = 16  # Index of the training image that is shown first.
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The parameters of the layers and the current selection, image and drawing.
+    """The parameters of the layers, the selected pixels and display settings, and the image that is shown.
 
     Two states are equal if they have the same object as `drawing` and all their other attributes are equal.
 
@@ -81,7 +81,8 @@ class Opened:
         True if the user has confirmed how the files are read.
     state : State or None
         State in which to show the data. If None, the current parameters are retained. The current pins and image are
-        retained if the rows are those of the data that were open before; otherwise they get their defaults.
+        retained only if the data contain the same rows as the data that were open before; otherwise, the defaults are
+        used.
     """
 
     source: DataSource
@@ -105,20 +106,22 @@ class Workspace(QObject):
     confirmed : bool
         True if the open files were read without uncertain guesses, or if the user has confirmed the guesses.
     fallback : DataSource or None
-        Data to open if the requested data cannot be opened and no other data are open.
+        Data to open if no data are open and the requested data cannot be opened.
     feature_names : tuple of str
         Names of all pixels or features of the open data.
     earlier : tuple of FittedModel
-        The layers fitted to data sets that were open before, the latest first, without their scatter matrices.
+        The layers fitted to data sets that were open before, without scatter matrices; the most recent data set is
+        first.
 
     Signals
     -------
     dataset_changed(object)
-        A data set has been opened; the argument is this `Dataset`.
+        A `Dataset` has been opened; it is the argument.
     state_changed(object, object)
         The state changed; the arguments are the new and the old `State`.
     rested()
-        The data, state, layers and history have not changed for 100 ms. Less urgent updates use this signal.
+        The data, state, layers and undo history have not changed for 100 ms. Views connect less urgent updates to this
+        signal.
     problem(object)
         A `UserMessage` to show.
     confirmed_changed()
@@ -155,12 +158,12 @@ class Workspace(QObject):
 
     @Slot()
     def rest(self) -> None:
-        """Emit `rested` after 100 ms, unless this method is called again within this time."""
+        """Emit the signal `rested` after 100 ms, unless this method is called again within this time."""
         self._rest.start()
 
     @property
     def is_at_rest(self) -> bool:
-        """True if `rested` has been emitted since the last change."""
+        """True if the signal `rested` has been emitted since the last change."""
         return not self._rest.isActive()
 
     # Opening ---------------------------------------------------------------------------------------------------
@@ -178,7 +181,7 @@ class Workspace(QObject):
         download : bool
             True to download the files of a benchmark data set first.
         """
-        # A session may contain the key of a data set that is not in the catalogue of this version of the program.
+        # A session may contain the key of a data set that this version of the program does not offer.
         titles = {each.key: each.title for each in entries()}
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
@@ -230,7 +233,7 @@ class Workspace(QObject):
         return Opened(source, dataset, explorer, self.confirmed, self.state)
 
     def restore(self, opened: Opened, state: State) -> None:
-        """Show the data of a snapshot in the given state. If other data are being opened, stop opening them."""
+        """Show the data of a snapshot in the given state. If data are being opened at this time, stop opening them."""
         self.queue.cancel(channel="open")
         if opened.dataset is not self.dataset:
             self._opened(opened)
@@ -247,7 +250,7 @@ class Workspace(QObject):
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the open files with the settings `reading`, or confirm them if they are in use. Store the settings."""
+        """Read the open files with the settings `reading`; if these are already used, only confirm and store them."""
         source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return
@@ -277,10 +280,10 @@ class Workspace(QObject):
     def _open_again(
         self, title: str, source: DataSource, load: Callable[[Progress], Dataset], failure: str, *, confirmed: bool
     ) -> None:
-        """Load the open data with the settings in `source` in the job queue, and store these settings.
+        """Load the open data again with the settings in `source`, using the job queue, and store these settings.
 
-        If the settings for reading have changed, the user must confirm them in two cases, even if `confirmed` is True.
-        Either the data cause a new warning, or their labels now look like a quantity.
+        The user must confirm changed settings for reading, even if `confirmed` is True, if the data cause a new warning
+        or if their labels now look like a numeric quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())
@@ -305,13 +308,13 @@ class Workspace(QObject):
         return self._fitted_model(dataset, stack)
 
     def _fitted_model(self, dataset: Dataset, stack: "Stack") -> "FittedModel":
-        # `model_file` is imported only when needed, because it also imports the SVM modules.
+        # `model_file` is imported only when needed, because it imports the SVM modules, which delays the start.
         from slide_gui.experiments.files.model_file import FittedModel
 
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def _keep_layers(self) -> None:
-        """Add the layers of the open data to `earlier`, and discard the oldest if the total exceeds `_MOST_BYTES`."""
+        """Add the layers of the open data to `earlier`. If all layers exceed `_MOST_BYTES`, discard the oldest ones."""
         dataset, stack = self.dataset, self.fitting.stack
         if dataset is None or stack is None or not stack.layers:
             return
@@ -324,13 +327,14 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """True if the open data set has this feature. It may be missing if a view still shows the previous data."""
+        """Return True if the open data set has this feature. Views that still show earlier data may ask for others."""
         return 0 <= feature < len(self.feature_names)
 
     def has_parameters(self, stored: StackParameters) -> bool:
-        """True if the parameters in the panel equal the parameters `stored` of a stored run.
+        """Return True if the parameters in the panel equal the parameters `stored` of a stored run.
 
-        Parameters without effect are ignored, because stored runs have default values for them.
+        Parameters without effect, such as the noise level at depth 0, are ignored, because stored runs contain their
+        default values.
         """
         now, default = self.state.parameters, StackParameters()
         now = replace(now, window=default.window) if now.sharing == "none" else now
@@ -384,7 +388,7 @@ class Workspace(QObject):
 
     @Slot(float)
     def drag_noise(self, noise: float) -> None:
-        """Change the noise level while the user drags a control; the drag is undone in one step."""
+        """Change the noise level while the user drags a control. Undo reverts the entire drag in one step."""
         self.set_parameters(gesture="noise", noise=noise)
 
     def select(self, gesture: str = "", **changes: Any) -> None:
@@ -400,7 +404,7 @@ class Workspace(QObject):
         self._change(replace(self.state, test_row=row, drawing=None), text=text)
 
     def draw(self, image: NDArray[np.float32] | None) -> None:
-        """Set the image on which the user has drawn. None removes all strokes."""
+        """Show `image`, on which the user has drawn, instead of the image in the data. None removes all strokes."""
         self._change(replace(self.state, drawing=image), text="reset of the drawn image" if image is None else "stroke")
 
     @Slot(object)
@@ -439,7 +443,7 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     return {name: getattr(parameters, name) for name in names}
 
 
-# Names of changed parameters and selections in the Edit menu, if they differ from the names in the code.
+# Names that the Edit menu uses for changed settings, if they differ from the names in the code.
 _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
@@ -471,7 +475,7 @@ def _check_blas() -> None:
 def _ready(
     source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None, first: bool = False
 ) -> Opened:
-    """Prepare data in the job queue, so that the GUI thread can show them without delay.
+    """Prepare a data set so that the GUI thread can show it without delay. This function is called in the job queue.
 
     Raises
     ------
@@ -487,7 +491,7 @@ def _ready(
 
 
 def _without_labels(source: DataSource, error: DataError, progress: Progress) -> tuple[DataSource, Dataset]:
-    """Open a table without labels, so that the user can choose another label column. If this fails, raise `error`."""
+    """Open a table without labels, so that the user can choose the label column. If this fails, raise `error`."""
     with suppress(ValueError):
         source = replace(source, reading=replace(source.reading, label_column=NO_COLUMN))
         dataset = source.load(progress=progress)
@@ -509,7 +513,7 @@ def mean_row(dataset: Dataset) -> NDArray[np.float64]:
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection without pins on features that the data set lacks, and with an image that it contains."""
+    """Adapt a selection to a data set: remove pins on features that it lacks, and select an image that it has."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)
