@@ -71,7 +71,8 @@ class ClusterController(QObject):
     def choose(self, choice: ClusterChoice) -> None:
         """Compute future runs at the place that `choice` specifies: in this window, on workers or through a scheduler.
 
-        Also connect to it immediately, so that connection problems are reported before the first run."""
+        Also connect to it immediately, so that connection problems are reported before the first run.
+        """
         self._settings.setValue(_WORKERS, choice.workers)
         self._settings.setValue(_SCHEDULER, choice.scheduler)
         self._set(ClusterState(choice, connecting=not choice.is_here))

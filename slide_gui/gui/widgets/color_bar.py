@@ -36,11 +36,12 @@ class ColorBar(QWidget):
         scale : ColorScale or None
             The colour scale to show, or None to show an empty frame with the note.
         note : str
-            Text to the left of the bar: either the images to which the colour limits apply, such as "per tile", or the
-            name of the displayed quantity.
+            Text to the left of the bar. It says to which images the colour limits apply, such as "per tile", or names
+            the displayed quantity.
         labels : tuple of str
-            Labels of the ticks, for example ``("−limit", "0", "+limit")`` if every tile has its own colour limits.
-            They are evenly spaced from the lower to the upper limit. By default, the ticks are labelled with values.
+            Labels of the ticks, evenly spaced from the lower to the upper limit. An example is ``("−limit", "0",
+            "+limit")`` for tiles with different colour limits, to which no single set of numbers applies. By default,
+            the ticks are labelled with values.
         """
         self.scale, self._note, self._labels = scale, note, labels
         ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
@@ -57,7 +58,7 @@ class ColorBar(QWidget):
         return QRectF(left, _EDGE, max(self.width() - left - _EDGE, 1), _BAR)
 
     def position_of(self, value: float) -> float:
-        """Return the x coordinate at which a value is located on the bar."""
+        """Return the x coordinate of a value on the bar."""
         box = self.bar()
         share = 0.5 if self.scale is None else (value - self.scale.low) / (self.scale.high - self.scale.low)
         return box.left() + share * box.width()

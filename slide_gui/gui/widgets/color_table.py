@@ -20,15 +20,15 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 from slide_gui.text import isolated
 
-# Sizes in pixels: preferred side and largest height of a cell, heights of the header and of the legend, and width of
-# the legend's colour strip. Row headings are shown only if cells are at least `_LEAST_HEADING` pixels high.
+# Sizes in pixels: preferred side and largest height of a cell, heights of the header and of the legend, width of the
+# legend's colour strip, and the smallest height of cells at which row headings are shown.
 _CELL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11
 # In tables narrower than this number of pixels, the legend's text is below the colour strip instead of to its right.
 _WIDE = 280
 
 
 class ColorCell(NamedTuple):
-    """A cell with text, a tooltip, and a colour, given by a hue and an intensity from 0 to 1 (None: no colour)."""
+    """A cell with text, a tooltip and a colour. The colour is given by a hue and an intensity from 0 to 1, or None."""
 
     text: str
     tip: str
@@ -37,7 +37,7 @@ class ColorCell(NamedTuple):
 
 
 class _Cells(QStyledItemDelegate):
-    """The delegate that paints the cells, with frames around the outlined cells and the current cell."""
+    """The Qt delegate that paints a table's cells, with frames around the outlined cells and the current cell."""
 
     def __init__(self, table: "ColorTable") -> None:
         super().__init__(table)
@@ -64,7 +64,7 @@ class _Cells(QStyledItemDelegate):
 
 
 class ResultTable(QTableWidget):
-    """A read-only table. Arrow keys move the cursor from cell to cell; a click or Enter activates a cell.
+    """A read-only table. Arrow keys move the cursor from cell to cell. A click or Enter emits `cell_clicked`.
 
     Signals
     -------
@@ -86,7 +86,7 @@ class ResultTable(QTableWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Emit `cell_clicked` for the current cell if the user presses Enter.
 
-        Qt's signal `activated` is not used, because in some of Qt's styles, a click also emits it.
+        Qt's signal `activated` is not used, because a click also emits it in some of Qt's styles.
         """
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._report(self.currentIndex())
@@ -100,7 +100,7 @@ class ResultTable(QTableWidget):
 
 
 class ColorTable(ResultTable):
-    """A table of coloured cells that grow and shrink with the table.
+    """A table of coloured cells whose sizes change with the size of the table.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class ColorTable(ResultTable):
             head.setHighlightSections(False)
             head.setFont(figure_font(self, SECONDARY))
         self.horizontalHeader().setFixedHeight(_HEAD)
-        # Shorten long row headings at the end, because numbers at their beginning must remain visible.
+        # Shorten long row headings at their end, because numbers at their beginning must remain visible.
         self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.verticalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setMinimumSize(280, 140)
@@ -149,13 +149,13 @@ class ColorTable(ResultTable):
         rows, columns : sequence of (str, str)
             Headings of the rows and columns with their tooltips.
         cells : mapping of (row, column) to ColorCell
-            The cells. A position without an entry remains empty.
+            The cells. Positions that are not in the mapping remain empty.
         legend : tuple of (str, str)
             Text of the legend and hue of its colour strip.
         description : str
             Description of the table for screen readers.
         stale : bool
-            True to grey the cells, because the parameters have changed since the cells were computed.
+            If True, the cells are greyed to show that the parameters have changed since the cells were computed.
         """
         self._cells, self._legend, self._description, self._stale = dict(cells), legend, description, stale
         self.setRowCount(len(rows))
@@ -170,12 +170,12 @@ class ColorTable(ResultTable):
         self._describe()
 
     def set_outlined(self, cells: Sequence[tuple[int, int]]) -> None:
-        """Draw frames around these cells, given as (row, column)."""
+        """Draw frames around the cells at these positions (row, column), and around no others."""
         self.outlined = tuple(cells)
         self.viewport().update()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text shown in an empty table, such as a hint on what to do next."""
+        """Set the text that the table shows while it is empty, such as a hint on what to do next."""
         self._placeholder = text
         self._describe()
 
@@ -184,7 +184,7 @@ class ColorTable(ResultTable):
         self.viewport().update()
 
     def color(self, row: int, column: int) -> QColor:
-        """Return the colour of a cell."""
+        """Return the colour in which a cell is drawn."""
         theme, cell = theme_of(self), self._cells.get((row, column))
         page = QColor(theme.background)
         if cell is None or cell.intensity is None:
@@ -193,7 +193,7 @@ class ColorTable(ResultTable):
         return towards(colour, page, STALE) if self._stale else colour
 
     def _fit(self) -> None:
-        """Fit the cells to the size of the table.
+        """Set the widths and heights of the cells so that all cells fit into the table.
 
         The width of a cell is at most `_CELL` or twice its height, whichever is larger.
         """

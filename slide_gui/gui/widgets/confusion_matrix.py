@@ -1,4 +1,4 @@
-"""A confusion matrix whose cells show counts and are coloured by the fraction of the true class."""
+"""A confusion matrix whose cells show counts. The colour of a cell shows its count as a fraction of the true class."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from slide_gui.gui.theme import ORANGE
 from slide_gui.gui.widgets.color_table import ColorCell, ColorTable
 from slide_gui.text import count, per_cent, told_apart
 
-_LONGEST = 12  # Class names with at most this number of characters are shown in full.
+_LONGEST = 12  # Class names of at most this number of characters are not shortened.
 
 
 class ConfusionMatrix(ColorTable):
@@ -36,7 +36,7 @@ class ConfusionMatrix(ColorTable):
         labels : sequence of str
             Names of the k classes.
         stale : bool
-            True to grey the matrix, because the parameters have changed since the predictions were computed.
+            If True, the matrix is greyed to show that the parameters have changed since the predictions were computed.
         worst : float, optional
             Upper limit of the colour scale for errors, as a fraction of the true class. Use the same limit for
             matrices that are to be compared. The default is the result of `worst_mistake` for this matrix.
@@ -66,9 +66,9 @@ class ConfusionMatrix(ColorTable):
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the frequency of the most frequent error, as a fraction of the true class.
+    """Return how often the most frequent error occurs, as a fraction of the true class.
 
-    If there are no errors, return a small positive number instead of 0, because the result is used as a divisor.
+    If there are no errors, return a small positive number instead of 0, because callers divide by the result.
     """
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)

@@ -1,4 +1,4 @@
-"""Labels, buttons, combo boxes and other small controls, each created by a single call."""
+"""Labels, buttons, combo boxes and small controls that can be created by a single call."""
 
 import textwrap
 from collections.abc import Callable, Iterable
@@ -38,14 +38,14 @@ from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush
 from slide_gui.text import isolated
 
-_TEXT_MARGINS = 4  # Margins in pixels of the text in a combo box, which Qt's size hint does not include.
+_TEXT_MARGINS = 4  # Margins in pixels around the text of a combo box; Qt's size hint omits them.
 _TIP = 80  # Maximum number of characters in a line of a tooltip.
-Receiver = Callable[..., object]  # Receiver of a signal: a slot or another signal.
+Receiver = Callable[..., object]  # Receiver of a signal: a slot or a second signal.
 
 
-@lru_cache(maxsize=64)  # While a slider moves, the Weights page wraps the same tooltips repeatedly.
+@lru_cache(maxsize=64)  # While a slider moves, the same tooltips are wrapped repeatedly.
 def wrapped(text: str) -> str:
-    """Insert line breaks into the long lines of a plain-text tooltip. Qt itself wraps only rich text."""
+    """Insert line breaks into long lines of a plain-text tooltip, because Qt wraps only rich text."""
     return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))
 
 
@@ -69,7 +69,7 @@ class PlainLabel(QLabel):
     """A label that displays its text literally.
 
     By default, a QLabel renders text that looks like HTML, and even opens the files named in ``<img>`` elements.
-    `properties` are the properties of QLabel to set, except the text.
+    `properties` are values of QLabel properties other than the text.
     """
 
     def __init__(self, text: str, parent: QWidget | None, **properties: Any) -> None:
@@ -83,10 +83,10 @@ class PlainLabel(QLabel):
 def label(
     text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0, **properties: Any
 ) -> PlainLabel:
-    """Return a label whose look is defined for `role` in the style sheet.
+    """Return a label with the appearance that the style sheet defines for `role`.
 
-    If `height` is positive, it is the minimum height, and the text is aligned to the top. `properties` are further
-    properties of QLabel, such as `accessibleName`.
+    If `height` is positive, it is the label's minimum height, and the text is aligned to the top. `properties` are
+    values of QLabel properties, such as `accessibleName`.
     """
     shown = PlainLabel(text, parent, wordWrap=wraps, **properties)
     shown.setProperty("role", role)
@@ -97,7 +97,7 @@ def label(
 
 
 def set_look(widget: QWidget, name: str, value: str) -> None:
-    """Set a property to which the style sheet refers, and reapply the style sheet if the value has changed."""
+    """Set a widget's property to which the style sheet refers. If its value has changed, reapply the style sheet."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().polish(widget)
@@ -111,7 +111,7 @@ class ElidedLabel(PlainLabel):
     Parameters
     ----------
     role : str
-        Role for which the style sheet defines the look of the label.
+        Role for which the style sheet defines the appearance of the label.
     """
 
     def __init__(self, text: str, parent: QWidget, role: str = "secondary") -> None:
@@ -137,7 +137,7 @@ class ElidedLabel(PlainLabel):
 
 
 class ElidedBox(QComboBox):
-    """A combo box in which … replaces the middle of the selected entry or placeholder if the text does not fit.
+    """A combo box that replaces the middle of its displayed text by … if the text does not fit.
 
     The tooltip of a shortened text begins with the full text.
 
@@ -192,7 +192,7 @@ class ElidedBox(QComboBox):
 
 
 def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool:
-    """Show a tooltip that begins with the full text, if `event` requests a tooltip and the widget shortens its text.
+    """If `event` requests a tooltip and the widget's text is shortened, show a tooltip that begins with the full text.
 
     Return True if the tooltip was shown. Otherwise return False, so that the widget handles the event itself.
     """
@@ -205,9 +205,9 @@ def _show_tip(widget: ElidedLabel | ElidedBox, event: QEvent, text: str) -> bool
 def add_button(
     parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "", *, clicked: Receiver | None = None
 ) -> QPushButton:
-    """Add a button to the layout `row` and return it. Clicks are reported to the receiver `clicked`.
+    """Add a button to the layout `row`, connect its signal `clicked` to the receiver `clicked`, and return the button.
 
-    The style sheet defines the look of the button for `kind`.
+    The style sheet defines the appearance of the button for each `kind`, such as "primary".
     """
     button = QPushButton(text, parent)
     if kind:
@@ -220,7 +220,7 @@ def add_button(
 
 
 def literal(text: str) -> str:
-    """Escape & in the text of a button or menu item, because Qt uses the letter after & as a shortcut."""
+    """Escape each & in the text of a button or menu item, because Qt uses the letter after an & as a shortcut."""
     return isolated(text).replace("&", "&&")
 
 
@@ -232,10 +232,10 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 
 
 def name_box(box: QComboBox, name: str) -> None:
-    """Set the accessible name of a combo box that has no visible label. The box must already be in its layout.
+    """Set the accessible name of a combo box without a visible label. The box must already be in its layout.
 
     Before version 6.11, Qt ignores the accessible name of a combo box and uses the text of its label instead.
-    Therefore, also create a hidden label with the same parent.
+    Therefore, a hidden label with the same parent is also created.
     """
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
@@ -246,11 +246,11 @@ def name_box(box: QComboBox, name: str) -> None:
 def spin_box(name: str, low: int, high: int, parent: QWidget, **properties: Any) -> QSpinBox:
     """Return a spin box for integers with the accessible name `name`.
 
-    `properties` are further properties of QSpinBox, such as `suffix`.
+    `properties` are values of QSpinBox properties, such as `suffix`.
     """
     box = QSpinBox(parent, minimum=low, maximum=high, **properties)
     box.setAccessibleName(name)
-    # The style sheet cannot set the text margin of a spin box. It is set here to the margin of the other fields.
+    # Use the same text margin as in text fields. It is set here, because the style sheet cannot set it in a spin box.
     box.lineEdit().setTextMargins(7, 0, 0, 0)
     return box
 
@@ -261,9 +261,10 @@ class UndoOfWindow(QObject):
     Parameters
     ----------
     line : QLineEdit
-        The text field. While its text is being edited, it handles the shortcuts itself and undoes the typing.
+        The text field. While its text is being edited, the field itself handles the shortcuts and undoes typing.
     always : bool
-        True to let the window handle the shortcuts even during editing, because its history records every character.
+        If True, the window handles the shortcuts even while the text is being edited. Its undo history must then record
+        every typed character.
     """
 
     def __init__(self, line: QLineEdit, *, always: bool = False) -> None:
@@ -291,7 +292,7 @@ def stop_at_checked(button: QAbstractButton, checked: bool) -> None:
 
 
 class ChoiceButtons(QButtonGroup):
-    """A group of numbered buttons, one of which is checked. Together, they look like a single control.
+    """A group of numbered buttons, one of which is checked. The buttons together look like a single control.
 
     The signal `idClicked` reports the number of the button that the user clicked. The Tab key reaches only the checked
     button; the arrow keys move from it to the other buttons.
@@ -327,7 +328,7 @@ class StartPause(QWidget):
     Parameters
     ----------
     words : tuple of (str, str)
-        Labels of the first button while the job is not running and while it is running.
+        Labels of the first button: one while the job is not running, and one while it is running.
     tip : str
         Tooltip of the first button.
     work : str
@@ -340,12 +341,12 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
-        # Each button is wide enough for all of its labels, so that the layout does not change with the label.
+        # Make each button wide enough for all its labels, so that a new label does not change the layout.
         self.start.setMinimumWidth(widest(self.start, 80, words))
         self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Update the labels and the availability of the buttons. `ready` is True if a job can be started."""
+        """Update the labels and the availability of both buttons. `ready` is True if the job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
@@ -353,14 +354,14 @@ class StartPause(QWidget):
 
 
 def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
-    """Return the width that a button needs for the longest of the labels `words`, but at least `least` pixels."""
+    """Return the width in pixels that a button needs for the longest of the labels `words`, but at least `least`."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
 class LowScroll(VerticalScroll):
-    """A scroll area with the widget `inner`. It scrolls only if less than `least_height` pixels are available."""
+    """A scroll area with the widget `inner`. It scrolls only if fewer than `least_height` pixels are available."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -371,7 +372,7 @@ class LowScroll(VerticalScroll):
 
 
 class _Filled(QWidget):
-    """A widget that its child `inner` fills completely.
+    """A widget whose area is filled completely by its child `inner`.
 
     A layout is not used, because it would reserve additional height for wrapped text.
     """

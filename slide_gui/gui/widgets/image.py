@@ -1,4 +1,4 @@
-"""Views of one sample in which the user selects and pins values: an image to draw on, and a bar chart."""
+"""Views of one sample in which the user selects and pins feature values: an image to draw on, and a bar chart."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,8 @@ class DrawingCanvas(Picker):
     Parameters
     ----------
     pins : bool
-        True if a left click, Space and Enter emit `pixel_clicked` instead of drawing. The left button then draws only
-        after the mouse has moved to another pixel.
+        If True, a left click, Space and Enter emit `pixel_clicked` instead of drawing. The left button then starts to
+        draw only when the mouse is moved to a second pixel.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class DrawingCanvas(Picker):
         self.image: Image | None = None
         self._drawn: tuple[Theme, QImage] | None = None
         self._pins_pixels = pins
-        self._is_click = False  # True after a mouse press, as long as the mouse has not reached another pixel.
+        self._is_click = False  # True after a mouse press until the mouse leaves the pressed pixel.
         self._given: Image | None = None
         self._before: Image | None = None  # The image before the current stroke.
         self._brush = 1
@@ -88,14 +88,15 @@ class DrawingCanvas(Picker):
         return self.image is not None and self._given is not None and not np.array_equal(self.image, self._given)
 
     def set_image(self, values: Image, drawn: Image | None = None) -> None:
-        """Show another image.
+        """Show a new image instead of the current one.
 
         Parameters
         ----------
         values : ndarray of shape (rows, columns), float32
             Values from 0 to 1; smaller and larger values are clipped.
         drawn : ndarray, optional
-            Copy of `values` with earlier strokes of the user, which is shown instead if it has the same shape.
+            Copy of `values` with the user's earlier strokes. It is shown instead of `values` if both have the same
+            shape.
         """
         self._given, self._ink = values, None
         self._show(values if drawn is None or drawn.shape != values.shape else drawn)
@@ -112,12 +113,13 @@ class DrawingCanvas(Picker):
     def _contents(self, values: Image) -> list[str]:
         """Return a description of the image for screen readers.
 
-        It contains the number of pixels above 0.5 or, in an image for pinning, the image size and the pinned pixels.
+        It contains the number of pixels above 0.5. If pixels can be pinned, it instead contains the size of the image
+        and the number of pinned pixels.
         """
         if not self._pins_pixels:
             return [f"{int(np.count_nonzero(values > 0.5))} of {values.size} pixels above 0.5"]
         pins, (rows, columns) = [index for index, _ in self._pins], values.shape
-        here = ["this value is pinned"] if self._current in pins else []
+        here = ["this pixel is pinned"] if self._current in pins else []
         return [f"image of {rows} × {columns} pixels", *here, *([f"{len(pins)} pinned"] if pins else [])]
 
     def grid(self) -> PixelGrid | None:
@@ -128,7 +130,7 @@ class DrawingCanvas(Picker):
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
-        # The image is aligned to the left, like the widgets above and below it.
+        # The image is aligned to the left, because the widgets above and below it are also aligned to the left.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale)
 
     def _at(self, point: QPointF) -> int | None:
@@ -186,7 +188,7 @@ class DrawingCanvas(Picker):
 
     @Slot()
     def blank(self) -> None:
-        """Set all pixels to 0. This change is reported as one stroke."""
+        """Set all pixels to 0, and report this change as one stroke."""
         if self.image is not None and self.image.any():
             self._show(np.zeros_like(self.image))
             self.stroked.emit(self.image)
@@ -200,14 +202,14 @@ class DrawingCanvas(Picker):
             self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
-        """Return the image rows and columns that a brush centred on this pixel covers."""
+        """Return the rows and columns of the image that the brush covers when it is centred on this pixel."""
         assert self.image is not None
         row, column = divmod(index, self.image.shape[1])
         before, after = (self._brush - 1) // 2, self._brush // 2 + 1
         return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
 
     def _stroke(self, index: int, ink: float) -> None:
-        """Extend the stroke in a straight line to the pixel `index`, and set the pixels under the brush to `ink`."""
+        """Extend the stroke in a straight line to the pixel `index`, and set all pixels under the brush to `ink`."""
         if self.image is None:
             return
         values, columns = self.image.copy(), self.image.shape[1]
@@ -246,7 +248,7 @@ class DrawingCanvas(Picker):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._end_stroke()  # A hidden widget would not receive the mouse release that ends the stroke.
+        self._end_stroke()  # A hidden widget receives no mouse release, which would end the stroke.
 
     def _end_stroke(self) -> None:
         if self._ink is not None:
@@ -287,9 +289,10 @@ class FeatureBars(Picker):
         return QSize(260, 160)
 
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
-        """Show a sample, an array of shape (d,), optionally with the names of its d features."""
+        """Show a sample, given as an array of shape (d,), optionally with the names of its d features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
-        # The range of the vertical axis must include 0, at which the bars begin; hence `initial`.
+        # The range of the vertical axis must include 0, because the bars begin there. The argument `initial` ensures
+        # this.
         finite = values[np.isfinite(values)]
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
@@ -367,7 +370,7 @@ class FeatureBars(Picker):
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         metrics, width = painter.fontMetrics(), int(box.width())
         if self._current is None and metrics.horizontalAdvance(text) > width:
-            half = width // 2 - 9  # Each of the two names gets half of the width and is shortened at its end.
+            half = width // 2 - 9  # Width available for each of the two names.
             text = " … ".join(metrics.elidedText(name, Qt.TextElideMode.ElideRight, half) for name in (first, last))
         text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(foot, isolated(text))

@@ -1,6 +1,6 @@
-"""Functions that build layouts, and a scroll area.
+"""Functions that build Qt layouts, and a scroll area.
 
-They avoid Python wrappers of layout items, which PySide can mix up; the docstring of `nested` explains why.
+They avoid Python wrappers of layout items, because PySide can confuse these wrappers (see `nested`).
 """
 
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: 
 
     A layout item is not a QObject. PySide finds the Python wrapper of an item only by the item's memory address, and
     keeps the wrapper after the item is destroyed. A later object at the same address would get this wrong wrapper.
-    PySide creates such wrappers when it adds a layout that already contains items, so `inner` must be empty.
+    PySide creates wrappers of layout items when it adds a layout that already contains items, so `inner` must be empty.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
 
 
 def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid to a layout, and return the grid. Its three columns are for labels, wide controls and hints."""
+    """Add a grid layout to a layout, and return the grid. Its three columns are for labels, wide controls and hints."""
     grid = nested(outer, QGridLayout())
     grid.setHorizontalSpacing(12)
     grid.setVerticalSpacing(8)
@@ -74,7 +74,7 @@ class VerticalScroll(QScrollArea):
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent, widgetResizable=True)
-        # The scroll area itself never gets the focus. If a control inside it gets the focus, the area scrolls to it.
+        # The scroll area need not take the focus, because it scrolls to a control inside it that gets the focus.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

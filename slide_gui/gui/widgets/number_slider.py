@@ -13,8 +13,8 @@ from slide_gui.gui.widgets.layouts import flush, placed
 
 Limits = tuple[float, float, float, float]
 SETTLE_MS = 250
-"""Time in milliseconds without further input after which a value set with keys or the wheel is final."""
-_NOTCH = 120  # Angle of one step of a mouse wheel in eighths of a degree. Touchpads report smaller angles.
+"""A value set with keys or the mouse wheel is final after this number of milliseconds without further input."""
+_NOTCH = 120  # Angle of one step of a mouse wheel in eighths of a degree; touchpads report smaller angles.
 
 
 class NumberSlider(QWidget):
@@ -105,14 +105,14 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        # `_settled` is the last final value. Keep it if the slider has not moved. During a drag, it must remain the
-        # value before the drag, so that `value_settled` is emitted at the end of the drag.
+        # `_settled` is the last final value. If the slider has not moved, do not change it: during a drag, it must
+        # remain the value before the drag, so that `value_settled` is emitted when the drag ends.
         if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())
 
     def set_extra(self, text: str) -> None:
-        """Show additional text after the value, such as a unit or "p = 0.70"."""
+        """Show additional text to the right of the number field, such as a unit or "p = 0.70"."""
         self._extra.setText(text)
 
     @Slot()
@@ -135,11 +135,12 @@ class NumberSlider(QWidget):
         self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     def _go(self, value: float) -> None:
-        """Move the slider to the step nearest to a value that the user chose, and emit the signals."""
+        """Move the slider to the step nearest to a value that the user chose, and emit the signals of the slider."""
         before, text_before = self._slider.value(), self._shown_text
         self._slider.setValue(self._position_of(value))
         self._show_text(self.value())
-        # If the previous value was between two steps, the value can change although the slider does not move.
+        # If the previous value was between two steps, rounding it to the nearest step changes the value although the
+        # slider does not move.
         if self._slider.value() == before and self._shown_text != text_before:
             self._settled = math.nan
             self.value_changed.emit(self.value())
@@ -161,7 +162,7 @@ class NumberSlider(QWidget):
 
     @Slot(str)
     def _type(self, text: str) -> None:
-        """Replace the contents of the number field with typed text, which the Return key then applies."""
+        """Replace the contents of the number field by text that the user has typed. The Return key then applies it."""
         self._number.setFocus()
         self._number.selectAll()
         self._number.insert(text)
@@ -169,7 +170,8 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
-            # The field lost the focus, but its text did not change. A value between two steps must not be rounded.
+            # The field lost the focus, but the user did not edit its text. A value between two steps must then not be
+            # rounded.
             return
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:

@@ -1,4 +1,4 @@
-"""Functions that paint images, marks and callouts, and the base classes of widgets that paint their own contents."""
+"""Functions that paint images, marks and callouts, and base classes of widgets that paint their contents themselves."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import isolated
 
 STALE = 0.65
-"""The opacity of outdated contents, which look grey because the background shows through."""
+"""Opacity with which outdated contents are painted, so that they look grey because the background shows through."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -37,10 +37,10 @@ INK = ColorScale("grey", 0.0, 1.0)
 """The colour scale of samples: from white to black in the light theme, from near-black to white in the dark theme."""
 
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
-"""The step that each arrow key makes, as (rows, columns)."""
+"""The step (rows, columns) by which each arrow key moves the selection."""
 
 LARGE = 16.0
-"""The smallest side, in logical pixels, of an image pixel that is marked by a ring inside instead of around it."""
+"""Image pixels of at least this side length, in logical pixels, are marked by a ring inside instead of around them."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the index of the pixel one `step` from `index`, or of the central pixel if `index` is None."""
+        """Return the index of the pixel one `step` from `index`, or that of the central pixel if `index` is None."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
@@ -89,10 +89,11 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the largest side length of an image pixel at which a row of `pixels` image pixels fits into `extent`.
+    """Return the side length that an image pixel may have so that a row of `pixels` image pixels fits into `extent`.
 
-    The side length is an integer number of device pixels. If there is too little space, it is one device pixel divided
-    by an integer. Lengths are in logical pixels; `ratio` is the number of device pixels per logical pixel.
+    The side length is the largest possible integer number of device pixels or, if there is too little space, one device
+    pixel divided by an integer. Lengths are in logical pixels; `ratio` is the number of device pixels per logical
+    pixel.
     """
     device = extent * ratio
     pixels_per = int(device // max(pixels, 1))
@@ -110,7 +111,7 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
 def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
     """Return the 256 colours of a scale as integers 0xFFRRGGBB.
 
-    Entry 0 is the colour of NaN. If `zeroth` is given, it replaces this entry.
+    Entry 0 is the colour of NaN; if the colour `zeroth` is given, it replaces this entry.
     """
     table = _packed(scale.map)
     if zeroth is not None:
@@ -136,10 +137,10 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 
 
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
-    """Return an image, given the index of each pixel's colour in `table`. The image owns a copy of its pixels.
+    """Return an image, given the index of each pixel's colour in the colour table. The image has a copy of the data.
 
-    The colour table is applied here instead of by Qt. Without smoothing, Qt draws 32-bit images more than ten times as
-    fast as indexed images: 28 × 28 pixels, enlarged to 112 × 112, take 9 µs instead of 120 µs.
+    The colour table is applied here instead of by Qt, because Qt draws 32-bit images without smoothing more than ten
+    times as fast as indexed images: 28 × 28 pixels, enlarged to 112 × 112, take 9 µs instead of 120 µs.
     """
     pixels = table[indices]
     height, width = indices.shape
@@ -171,7 +172,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 @lru_cache(maxsize=64)
 def _ring_image(radius: float, colour: int, halo: int, width: float, ratio: float) -> QImage:
-    """Return a ring on a transparent image. Drawing the image takes 44 µs; painting its two ellipses takes 113 µs."""
+    """Return an image of a ring. It is cached, because drawing it takes 44 µs, but painting its two ellipses 113 µs."""
     half = radius + 0.5 * width + 2.0
     side = round(2.0 * half * ratio)
     image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
@@ -186,7 +187,7 @@ def _ring_image(radius: float, colour: int, halo: int, width: float, ratio: floa
 
 
 def write(painter: QPainter, box: QRectF, at: int, text: str, colour: QColor | str, font: QFont | None = None) -> None:
-    """Draw text in the rectangle `box` with the alignment `at`, such as `MIDDLE`. The default font is the painter's."""
+    """Draw text in the rectangle `box` with the alignment `at`, such as `MIDDLE`, by default in the painter's font."""
     if font is not None:
         painter.setFont(font)
     painter.setPen(QColor(colour))
@@ -206,7 +207,7 @@ def frame(painter: QPainter, box: QRectF, colour: str) -> None:
 
 
 def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) -> None:
-    """If `widget` has the focus, draw a ring around the rectangle `box`, by default along the edge of the widget."""
+    """If `widget` has the focus, draw a ring around the rectangle `box`, by default along the widget's edge."""
     if not widget.hasFocus():
         return
     if box is None:
@@ -218,18 +219,18 @@ def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) ->
 
 
 def washed(colour: str, alpha: float) -> QColor:
-    """Return a colour with the opacity `alpha`."""
+    """Return a colour that is made transparent: `alpha` is its opacity from 0 to 1."""
     tint = QColor(colour)
     tint.setAlphaF(alpha)
     return tint
 
 
-# Margins of a callout, its line height, and its distance from the item that it describes, in pixels.
+# Horizontal and vertical margin of a callout, its line height, and its distance from the described item, in pixels.
 PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12
 
 
 def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRectF:
-    """Return the rectangle of a callout inside the widget, if possible above and to the right of `anchor`."""
+    """Return the rectangle of a callout inside the widget, if possible above and to the right of a point."""
     wide = max(
         QFontMetricsF(figure_font(widget, SECONDARY, strong=not number)).horizontalAdvance(text)
         for number, text in enumerate(lines)
@@ -263,7 +264,7 @@ def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Se
 
 
 def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
-    """Draw the text that an empty widget shows, in the middle of the widget."""
+    """Draw the text that a widget without contents shows in its middle."""
     area = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
     wrapped = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap)
     write(painter, area, wrapped, text, theme_of(widget).muted, figure_font(widget))
@@ -277,7 +278,7 @@ NOTHING = "There is nothing to show yet."
 
 
 class PaintedWidget(QWidget):
-    """The base class of widgets that paint items, or a placeholder text if there are no items."""
+    """The base class of widgets that paint items or, if there are none, a placeholder text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, mouseTracking=True, focusPolicy=Qt.FocusPolicy.StrongFocus)
@@ -285,7 +286,7 @@ class PaintedWidget(QWidget):
         self.setAccessibleDescription(NOTHING)
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text shown in an empty widget, such as a hint on what to do next."""
+        """Set the text that the widget shows while it is empty, such as a hint on what to do next."""
         self._placeholder = text
         self._contents_changed()
 
@@ -295,7 +296,7 @@ class PaintedWidget(QWidget):
         self.update()
 
     def _describe(self) -> None:
-        """Update the accessible description, with which screen readers announce the contents."""
+        """Update the accessible description, which screen readers use to announce the contents."""
 
     def setAccessibleDescription(self, description: str) -> None:
         """Set the description for screen readers, and announce it if the widget has the focus."""
@@ -333,11 +334,11 @@ class HoverWidget(PaintedWidget):
         self._current: Any = None
 
     def _at(self, point: QPointF) -> Any:
-        """Return the item at a point, or None if there is no item."""
+        """Return the item at a point of the widget, or None if there is no item at this point."""
         raise NotImplementedError
 
     def _stepped(self, step: tuple[int, int]) -> Any:
-        """Return the item that an arrow key selects next, or None if the key has no effect."""
+        """Return the item that an arrow key with this `step` selects, or None if the key has no effect."""
 
     def _end(self, last: bool) -> Any:
         """Return the first item, or the last if `last` is True. Return None if Home and End have no effect."""
@@ -387,7 +388,7 @@ class HoverWidget(PaintedWidget):
 
 
 class Picker(HoverWidget):
-    """The base class of views of one sample, in which the user points at values and clicks them.
+    """The base class of views of one sample, in which the user points at feature values and clicks them.
 
     Signals
     -------
@@ -411,7 +412,7 @@ class Picker(HoverWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def set_cursor(self, index: int | None) -> None:
-        """Move the cross-hair to a value, or remove it if `index` is None, without emitting a signal."""
+        """Move the cross-hair to the value `index`, or remove it if `index` is None. No signal is emitted."""
         if index is not None and not 0 <= index < self._count:
             index = None
         if index != self._current:
@@ -436,7 +437,7 @@ class Picker(HoverWidget):
             painter.drawLine(box.topRight(), box.bottomLeft())
 
     def _missing_notes(self) -> list[str]:
-        """Return a list with one note if the current value was missing in the file; otherwise return an empty list."""
+        """Return a list that contains a note if the selected value was missing in the file; otherwise, it is empty."""
         return ["missing in the file; filled in by the program"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:
@@ -457,7 +458,7 @@ class Picker(HoverWidget):
 class CachedPixmap:
     """A cached picture of a widget's contents, with a transparent background.
 
-    It is painted again only if its key, or the widget's size, theme or font, has changed.
+    The picture is painted again only if its key, or the widget's size, theme or font, has changed.
     """
 
     def __init__(self) -> None:
@@ -465,7 +466,7 @@ class CachedPixmap:
         self._pixmap = QPixmap()
 
     def draw(self, painter: QPainter, widget: QWidget, key: Hashable, paint: Callable[[QPainter], None]) -> None:
-        """Draw the cached picture onto the widget. Call `paint` to renew the picture only if it is out of date."""
+        """Draw the cached picture onto the widget. Call `paint` to update the picture first if it is out of date."""
         ratio = widget.devicePixelRatioF()
         full = (key, widget.width(), widget.height(), ratio, theme_of(widget).name, widget.font().key())
         if full != self._key:

@@ -27,13 +27,13 @@ class Tile:
     values : ndarray of shape (rows, columns) or (d,), float32
         The displayed values, read-only. Values of shape ``(d,)`` are drawn as bars.
     caption : str
-        Text above the tile, in two parts separated by " · ". A narrow tile shows only one of the parts.
+        Text above the tile, in two parts separated by " · ". If the tile is too narrow, only one of the parts is shown.
     marker : int or None
         Index of the pixel that the weights reconstruct, which is marked with a ring; None for no mark.
     quantity : str
         Name of the displayed quantity, or "" for weights. The name begins with "≈" if the values are approximate.
     stale : bool
-        True to grey the tile while new values are being computed.
+        If True, the tile is greyed, because new values are being computed.
     part : tuple of (top, left, rows, columns) or None
         The part of the image that is visible if the tile is enlarged; None for the entire image.
     """
@@ -68,15 +68,15 @@ class Tile:
 
     @property
     def identity(self) -> Hashable:
-        """Return the key under which the drawn image is cached."""
+        """Return the key under which the image of the tile is cached."""
         return self
 
     def place_of(self, index: int) -> str:
-        """Format the row and column of a pixel, or the index of a feature, as text."""
+        """Return the row and column of a pixel, or the index of a feature that is not a pixel, as text."""
         return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
 
     def value_at(self, index: int) -> str:
-        """Format the value of a pixel or feature as text."""
+        """Return the value of a pixel or feature as text."""
         return self.scale.label(float(self.values.flat[index]), 4)
 
     def equals(self, other: "Tile") -> bool:
@@ -116,7 +116,7 @@ def short_size(size: float) -> str:
     ('12.3', '0.25', '5e-3')
     """
     if 0 < size < 0.0095:
-        return f"{size:.0e}".replace("e-0", "e-")  # A hyphen is narrower than a minus sign, which saves space.
+        return f"{size:.0e}".replace("e-0", "e-")  # To save space, the exponent has a hyphen instead of a minus sign.
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
 
 
@@ -129,7 +129,8 @@ def short_signed(value: float) -> str:
 class Mosaic(Tile):
     """A tile that shows every row of a layer's W as a small image, or W as a matrix if the features are not pixels.
 
-    The small image for a pixel is called its field. It is located at the pixel's position in the original image.
+    The small image of the weights that reconstruct a pixel is called the pixel's field. It is located at the pixel's
+    position in the original image.
 
     Attributes
     ----------
@@ -165,7 +166,7 @@ class TileRow:
     title, subtitle : str
         Name of the row, such as "14, 9", and a note, such as "pinned".
     removable : bool
-        True for a pinned pixel, whose row has a × button. False for the pixel under the mouse.
+        True for a pinned pixel, whose row has a × button; False for the pixel under the mouse.
     tiles : tuple of Tile or None
         One tile per column; None leaves the position empty.
     is_mosaics : bool
@@ -180,9 +181,10 @@ class TileRow:
     is_mosaics: bool = False
 
     def reusing(self, old: "TileRow") -> "TileRow":
-        """Return this row, but reuse each tile of the previous row `old` that looks the same as the new tile.
+        """Return this row with tiles of the previous row `old` instead of new tiles that look the same.
 
-        A reused tile keeps its cached image. Both rows must have the same number of tiles.
+        The images of the previous tiles are cached, so these tiles need not be drawn again. Both rows must have the
+        same number of tiles.
         """
         pairs = zip(old.tiles, self.tiles, strict=True)
         return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))
@@ -221,10 +223,10 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 
 
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
-    """Shrink or stretch an axis of an array to at most `count` values.
+    """Shrink or stretch an array along an axis to at most `count` values.
 
-    A longer axis is divided into intervals, each represented by its value of largest magnitude. On a shorter axis,
-    every value is repeated the same number of times.
+    If the axis is longer, it is divided into intervals, each represented by its value of largest magnitude. If the axis
+    is shorter, every value is repeated the same number of times.
     """
     size = values.shape[axis]
     if size <= count:
@@ -239,7 +241,7 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
         return ordered[(slice(None),) * axis + (slice(first, None, step),)]
 
     largest = every(0).copy()
-    for first in range(1, step):  # This loop is ten times as fast as NumPy's `reduceat`.
+    for first in range(1, step):  # This loop is ten times as fast as `reduceat` of NumPy.
         block = every(first)
         part = (slice(None),) * axis + (slice(0, block.shape[axis]),)
         np.maximum(largest[part], block, out=largest[part])
@@ -252,7 +254,8 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     Parameters
     ----------
     size : tuple of (width, height)
-        Size of the image in device pixels. If there is enough space, each weight is drawn with integer side lengths.
+        Size of the image in device pixels. If there is enough space, each weight covers an integer number of device
+        pixels in both directions.
     """
     values, (width, height) = mosaic.values, size
     if values.ndim == 2:
@@ -261,7 +264,7 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     rows, columns = values.shape[1:]
     down, across = height // rows, width // columns
     gap = 1 if min(down, across) >= 3 else 0
-    # Side length in device pixels of the square that is available for each weight; may be less than 1.
+    # Side length in device pixels of the square that is available for each weight. It may be less than 1.
     side = min((down - gap) / rows, (across - gap) / columns)
     fields = strongest(strongest(values, max(int(side * rows), 1), 1), max(int(side * columns), 1), 2)
     high, wide = fields.shape[1:]
@@ -276,18 +279,18 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
 EDGE, HEAD, LINE, GAP, NARROW_GAP = 4, 20, 18, 8, 3
 LABEL, NAME_LABEL, REMOVE = 62, 150, 18
 NARROW = 420
-"""Width of the widget in pixels below which the gaps between tiles shrink to leave more space for the tiles."""
+"""In widgets narrower than this number of pixels, the gaps between tiles are smaller, so that tiles have more space."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
-"""The largest height of an enlarged tile in pixels if the available height is not limited."""
+"""The largest height in pixels of an enlarged tile if the available height is not limited."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 IN_ONE_LINE = 5
-"""The largest number of tiles in one line. A row with more tiles is drawn in two lines."""
+"""The largest number of tiles side by side. A row of the table with more tiles is drawn in two lines."""
 
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """The positions of several images of the same size, and of the values inside each image.
+    """The positions of images of equal size, and the positions of the values inside each image.
 
     Parameters
     ----------
@@ -335,8 +338,8 @@ class ImageLayout:
     def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
         """Return the rectangle of a pixel or feature in an image, or of a small image (field) in a mosaic.
 
-        If the features are not pixels, the rectangle of a feature is as high as the image. The rectangle of a field is
-        then the feature's row in the drawn matrix W.
+        If the features are not pixels, the rectangle of a feature is as high as the image. The field of a feature is
+        then its row in the drawn matrix W.
         """
         if not self.bars:
             return self.grid(box).rect(index)
@@ -346,7 +349,7 @@ class ImageLayout:
         return QRectF(box.x() + index * wide / d, box.y(), wide / d, high)
 
     def crosshair(self, box: QRectF, index: int) -> list[QLineF]:
-        """Return the lines of a cross-hair that does not cover its central pixel, or a vertical line through a bar."""
+        """Return the lines of a cross-hair that leaves its central pixel visible, or a vertical line through a bar."""
         spot = self.spot(box, index)
         if not self.bars:
             return crosshair(box, spot)
@@ -358,14 +361,14 @@ class ImageLayout:
 class TileLayout(ImageLayout):
     """The positions of `rows` × `columns` tiles, with a label and captions above each row.
 
-    A row of more than `IN_ONE_LINE` images is drawn in two lines, with a heading above each image.
+    A row with more than `IN_ONE_LINE` images is drawn in two lines, with a heading above each image.
 
     Parameters
     ----------
     height_room : float
         Available height in pixels for all rows; 0 for no limit. Tiles shrink to fit into this height, but are at least
-        `LEGIBLE` pixels high, or `SMALLEST` pixels if there are mosaics. Below mosaics, space is always
-        reserved for two rows, or for one row of two lines. Pinning a pixel then does not change the size of the tiles.
+        `LEGIBLE` pixels high, or `SMALLEST` pixels if there are mosaics. Below mosaics, space is always reserved for
+        two rows, or for one row of two lines, so that pinning a pixel does not change the size of the tiles.
     rows, columns : int
         Numbers of visible rows and columns.
     only : tuple of (row, column) or None
@@ -385,17 +388,17 @@ class TileLayout(ImageLayout):
 
     @property
     def lines(self) -> int:
-        """Return the number of lines (1 or 2) that the tiles of a row need."""
+        """Return the number of lines (1 or 2) in which the tiles of each row are drawn."""
         return 2 if self.columns > IN_ONE_LINE and not self.bars else 1
 
     @property
     def _across(self) -> int:
-        """Return the number of tiles in one line of a row."""
+        """Return the number of tiles that are side by side in one line."""
         return max(-(-self.columns // self.lines), 1)
 
     @property
     def gap(self) -> float:
-        """Return the horizontal gap between neighbouring tiles."""
+        """Return the horizontal gap between neighbouring tiles in pixels."""
         return GAP if self._across <= IN_ONE_LINE and self.width >= NARROW else NARROW_GAP
 
     @property
@@ -404,7 +407,7 @@ class TileLayout(ImageLayout):
         return HEAD if self.lines > 1 else 0
 
     def _around(self, rows: int) -> float:
-        """Return the total height of headings, labels and gaps for a given number of rows."""
+        """Return the height that the headings, labels and gaps of a given number of rows need in total."""
         between = rows * (LINE + GAP + self.lines * self._head) - GAP - LINE * self._is_mosaics(self._first[0])
         return 2 * EDGE + HEAD - self._head + between
 
@@ -416,8 +419,8 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                # Reserve space for the mosaics and the row of the selected pixel and, if rows need only one line, for
-                # the row of a pinned pixel.
+                # Reserve space for the mosaics and the row of the selected pixel. If rows are drawn in one line, also
+                # reserve space for the row of a pinned pixel.
                 rows = 4 - self.lines
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)
@@ -435,7 +438,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def scale(self) -> float:
-        """Return the side of one image pixel in logical pixels, as computed by `integer_scale`."""
+        """Return the side of one image pixel in logical pixels, which was computed with `integer_scale`."""
         return self.size[0] / (self.shape[1] if self.part is None else self.part[3])
 
     def grid(self, box: QRectF) -> PixelGrid:
@@ -444,7 +447,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def mosaic_height(self) -> float:
-        """Return the height of a mosaic. It differs from the height of a tile if the mosaic shows W as a matrix."""
+        """Return the height of a mosaic. It differs from that of all other tiles if the mosaic shows W as a matrix."""
         return snapped(min(self.size[0], MATRIX), self.ratio) if self.bars and self.only is None else self.size[1]
 
     @property
@@ -477,7 +480,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def boxes(self) -> dict[tuple[int, int], QRectF]:
-        """Return the rectangle of each visible tile, aligned to device pixels, by (row, column)."""
+        """Return the rectangles of the visible tiles, aligned to device pixels, as a mapping from (row, column)."""
         boxes, top = {}, float(EDGE + HEAD - self._head)
         for row in self.shown_rows():
             high = self.mosaic_height if self._is_mosaics(row) else self.size[1]
@@ -508,7 +511,7 @@ class TileLayout(ImageLayout):
         return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
     def heading(self, column: int, row: int) -> QRectF:
-        """Return the rectangle of a column heading. If rows need two lines, the heading is above the given tile."""
+        """Return the rectangle of a column's heading. If rows are drawn in two lines, each tile has its own heading."""
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
@@ -517,13 +520,13 @@ class TileLayout(ImageLayout):
         return QRectF(box.x(), box.y() - HEAD, width, HEAD - 2)
 
     def label(self, row: int) -> QRectF:
-        """Return the rectangle of a row's label above its first tile. For a row of mosaics, it is empty."""
+        """Return the rectangle of a row's label above its first tile. It is empty for a row of mosaics."""
         box = self.tile(row, self.shown_columns()[0])
         if self._is_mosaics(row):
             return QRectF(box.x(), box.y(), 0.0, 0.0)
         width = float(NAME_LABEL if self.bars else LABEL)
-        # Feature names may be long. A label therefore extends to the right edge of a tile if the remaining space is too
-        # narrow for a caption.
+        # Feature names may be long. If the space between a label and the right edge of a tile is too narrow for a
+        # caption, the label therefore extends to this edge.
         free = -(width + REMOVE + self.gap) % (self.size[0] + self.gap)
         width += free if self.bars and free < LABEL else 0.0
         return QRectF(box.x(), box.y() - self._head - LINE, width, LINE - 2)
@@ -539,4 +542,4 @@ class TileLayout(ImageLayout):
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)
-"""Return a cached `TileLayout`, so that positions are computed only once for the same arguments."""
+"""Return a `TileLayout` from a cache, so that its positions are computed only once for the same arguments."""

@@ -53,9 +53,9 @@ from slide_gui.text import told_apart
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
-    """Draw a ring around each marked pixel, or a short coloured line at the bottom of each marked bar.
+    """Draw a ring around each marked pixel of the tiles, or a short coloured line at the bottom of each marked bar.
 
-    `marked` contains, for each pixel or bar, the colour of the line and the rectangle of the pixel or bar.
+    For each marked pixel or bar, `marked` contains the colour of the line and the rectangle of the pixel or bar.
     """
     if layout.bars:
         for color, spot in marked:
@@ -80,7 +80,7 @@ def _paint_label(
 ) -> None:
     """Paint the coloured dot and the title of a row. `fonts` contains the fonts for unpinned and for pinned rows.
 
-    `short` maps each full title to a shorter title, which is painted if the full title is too wide.
+    `short` maps full titles to shorter titles, which are painted if the full titles are too wide.
     """
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -108,17 +108,17 @@ _TAB = Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason
 class WeightTiles(PaintedWidget):
     """A table of weight images with a cross-hair at the same pixel of every image.
 
-    A click or Enter enlarges a tile; a second click, Escape or a button shows all tiles again. Arrow keys move between
-    tiles, or between the pixels of a tile while Shift is held. Ctrl+Enter acts like a click on the selected pixel while
-    Ctrl is held. Delete removes the row of the selected tile.
+    A click or Enter enlarges a tile; a second click, Escape or the Back button shows all tiles again. Arrow keys move
+    between tiles; with Shift, they move between the pixels of a tile. Ctrl+Enter has the same effect as a click with
+    Ctrl on the selected pixel. Delete removes the row of the selected tile.
 
     Attributes
     ----------
     hint : str
         Additional hint for the tooltips of tiles, such as "Ctrl+click to pin"; may be empty.
     name_feature : callable or None
-        Function that returns the name of the pixel or feature with a given index. If it is None, the position in the
-        tile is shown instead.
+        Function that returns the name of the pixel or feature with a given index. If it is None, tooltips show the
+        position in the tile instead.
     rows : tuple of TileRow
         The displayed rows.
     enlarged : tuple of (row, column) or None
@@ -156,7 +156,7 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        # Drawn images by `Tile.identity`, each with the size and theme for which it was drawn.
+        # Cached images by the key `Tile.identity`, each with the size and theme for which it was drawn.
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self.name_feature: Callable[[int], str] | None = None
@@ -176,13 +176,13 @@ class WeightTiles(PaintedWidget):
     def set_content(
         self, columns: tuple[str, ...], rows: tuple[TileRow, ...], shape: tuple[int, ...] | None = None
     ) -> None:
-        """Show rows of tiles. Only rows that changed are painted again; tiles that look the same keep their images.
+        """Show rows of tiles. Only rows that have changed are painted again; the images of unchanged tiles are reused.
 
         Parameters
         ----------
         shape : tuple of int, optional
             Shape of the values of each tile; by default, that of the first tile. If there are no tiles yet, the shape
-            determines the size of the empty positions.
+            determines the size of the empty frames.
         """
         before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
@@ -247,7 +247,7 @@ class WeightTiles(PaintedWidget):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the layout for a width and an available height.
+        """Return the layout of the tiles for a given width and available height.
 
         By default, these are the width of the widget and the height given to `set_height`.
         """
@@ -286,7 +286,7 @@ class WeightTiles(PaintedWidget):
                 focus_ring(painter, self)
                 return
             fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
-            # Also paint the tiles just below the area to repaint, because their labels and captions may be inside it.
+            # Also paint the tiles just below the area that must be repainted, because their labels may extend into it.
             area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)
             visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
             painter.setFont(fonts[0])
@@ -353,7 +353,7 @@ class WeightTiles(PaintedWidget):
 
     def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         ratio, is_bars = self.devicePixelRatioF(), self.layout_of().bars
-        size = 0, 0  # Only mosaics and bars are drawn for a particular size. Qt scales other images.
+        size = 0, 0  # Only mosaics and bars are drawn at their final size; Qt scales all other images.
         if isinstance(tile, Mosaic) or is_bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
         drawn_for, image = self._images.get(tile.identity, (None, None))
@@ -367,7 +367,7 @@ class WeightTiles(PaintedWidget):
             self._images[tile.identity] = (size, theme), image
         return image
 
-    # Methods that respond to the mouse and the keyboard
+    # Mouse and keyboard events
 
     def _hover(self, spot: tuple[int, int, int] | None) -> None:
         if spot != self._hovered:
@@ -421,7 +421,7 @@ class WeightTiles(PaintedWidget):
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             escapes = event.key() == Qt.Key.Key_Escape and self.enlarged is not None
             pins = event.key() in CLICKS and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            # If the event were not accepted, Esc would cancel jobs and Ctrl+Enter would start training.
+            # Accept the event, because otherwise Esc would also cancel jobs and Ctrl+Enter would also start training.
             if escapes or (pins and self.rows):
                 event.accept()
                 return True
@@ -479,7 +479,7 @@ class WeightTiles(PaintedWidget):
             self.reached.emit(self.layout_of().tile(row, column))
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return the selected pixel of the current tile, or otherwise its marked pixel, as (row, column, index)."""
+        """Return the selected pixel of the current tile, or else its marked pixel, as (row, column, index)."""
         (row, column), hovered = self._current, self._hovered
         tile = self.rows[row].tiles[column]
         if tile is None:
@@ -528,7 +528,7 @@ class WeightTiles(PaintedWidget):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return the longest form of a column heading that fits into the width, or else the shortest form.
+    """Return the longest form of a column heading that fits into `width`; if none fits, return the shortest form.
 
     The forms are the full heading, the part before " · ", and the last word of that part.
     """
@@ -559,7 +559,7 @@ class TileScroll(VerticalScroll):
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move the focus without scrolling. By default, Qt scrolls to the middle of the tiles when they lose focus."""
+        """Move the focus without scrolling. Qt would scroll to the middle of the tiles when they lose the focus."""
         bar, before = self.verticalScrollBar(), self.verticalScrollBar().value()
         moved = super().focusNextPrevChild(forward)
         bar.setValue(before)
