@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # A thread gives up the global interpreter lock after this time.
+_SWITCH_SECONDS = 0.001  # A thread gives up the global interpreter lock after this number of seconds.
 _COLLECT_MILLISECONDS = 2000
 _MANY_MODULES = 100
 _SCREENSHOT_MILLISECONDS = 60_000

@@ -58,7 +58,7 @@ class ExportOption:
     style : Style
         Initial style of the figure, which the user can change in the dialog.
     kinds : tuple of str
-        Formats that the dialog offers: `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
+        Formats that the dialog offers: one of the tuples `FIGURE`, `TABLE`, `TABLES` and `ANIMATION`.
     about : str
         Sentence that the dialog shows about the figure or table, or "".
     of_weights : bool
@@ -74,7 +74,7 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms that have no desktop.
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platform plugins without a desktop.
 
 
 def shows_folders() -> bool:

@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # Without a reset, `heightForWidth` returns at least the previous minimum height.
+        self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
         # `heightForWidth` returns −1 if the text is empty.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
@@ -386,7 +386,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the indices of the omitted columns: those checked in the menu, and others that are not in the menu."""
+        """Return the indices of omitted columns: those checked in the menu, and those that the menu does not list."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 

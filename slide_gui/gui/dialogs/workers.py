@@ -82,7 +82,7 @@ class ClusterDialog(QDialog):
         self.connect_button.setFocus()
 
     def choice(self) -> ClusterChoice:
-        """Return the place selected in the dialog at which runs are to be computed.
+        """Return the user's choice of where runs are to be computed.
 
         Raises
         ------

@@ -42,7 +42,7 @@ class Command:
     shortcut : str
         Keyboard shortcut in Qt's portable notation, such as "Ctrl+Shift+O".
     run : callable
-        Runs the command; called with the window.
+        Runs the command. Like the functions below, it is called with the window as its argument.
     tip : str
         Tooltip: one sentence that adds information to `text`.
     why_not : callable
@@ -405,7 +405,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "cancel", "Cancel all jobs", "Esc", _cancel,
-            "Cancel all jobs and keep their results so far; if no job is running, hide the message", _not_cancellable,
+            "Cancel all jobs but keep finished results; if no job is running, hide the message shown", _not_cancellable,
         ),
         Command(
             "cluster", "Choose where runs are computed…", "Ctrl+Alt+R", _cluster,
@@ -460,7 +460,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "panel", "Show panel", "Ctrl+B", lambda w: w.show_panel(not w.shows_panel),
-            "Show or hide the panel of parameters", starts_group=True,
+            "Show or hide the parameter panel", starts_group=True,
             why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
             checked=lambda w: w.shows_panel,
         ),

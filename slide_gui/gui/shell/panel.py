@@ -127,7 +127,7 @@ class _ChoiceBox(ElidedBox):
 
 
 class _DataMenu(ElidedBox):
-    """A combo box of data sets, which also shows the title of the open data if they are not in its list.
+    """A combo box for opening data sets. It also shows the title of open data that are not in its list.
 
     Signals
     -------

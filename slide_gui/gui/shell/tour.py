@@ -129,7 +129,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # The training may have ended after the card was shown.
+        _show_misclassified(window)  # The image is not shown yet if training has just ended.
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None

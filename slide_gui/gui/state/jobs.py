@@ -210,8 +210,8 @@ class JobQueue(QObject):
         """Run `function(progress)` on the worker thread after all jobs that are already in the queue.
 
         Every new job interrupts `background` jobs. A job that the user requested also interrupts `automatic` jobs, and
-        a job that is not a background job interrupts jobs with `restarts`. Interrupted jobs start again after the new
-        job, unless they are cancelled or replaced in the meantime.
+        a job that is not a background job interrupts jobs for which `restarts` is True. Interrupted jobs start again
+        after the new job, unless they are cancelled or replaced in the meantime.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 TRY_SECONDS = "try/seconds"
 """The key of the setting for the time budget of “Try on my data”."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that need more start only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Longer or larger estimates start only at the user's request.
 
 
 class _TooLong(Exception):

@@ -1,4 +1,4 @@
-"""The state of a window. Run library and controllers are slow to import, so they are built when first needed."""
+"""The state of a window. Its run library and controllers are built on demand, because they are slow to import."""
 
 from functools import cached_property
 from pathlib import Path

@@ -70,7 +70,6 @@ class _Change(QUndoCommand):
             self.apply(self.before)
 
     def redo(self) -> None:
-        # QUndoStack.push also calls this method, when `_is_undone` is still False and the change has already been
-        # applied.
+        # QUndoStack.push also calls this method. The change has then already been applied, and `_is_undone` is False.
         if self._is_undone:
             self.apply(self.after)

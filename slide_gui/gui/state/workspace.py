@@ -116,7 +116,7 @@ class Workspace(QObject):
     Signals
     -------
     dataset_changed(object)
-        A `Dataset` has been opened; it is the argument.
+        A data set has been opened; the argument is the `Dataset`.
     state_changed(object, object)
         The state changed; the arguments are the new and the old `State`.
     rested()
@@ -327,7 +327,7 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """Return True if the open data set has this feature. Views that still show earlier data may ask for others."""
+        """Return True if the open data set has this feature. Views of the previous data may ask for other features."""
         return 0 <= feature < len(self.feature_names)
 
     def has_parameters(self, stored: StackParameters) -> bool:

@@ -137,7 +137,7 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 
 
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
-    """Return an image, given the index of each pixel's colour in the colour table. The image has a copy of the data.
+    """Return an image, given the index of each pixel's colour in `table`. The image owns a copy of the pixel data.
 
     The colour table is applied here instead of by Qt, because Qt draws 32-bit images without smoothing more than ten
     times as fast as indexed images: 28 × 28 pixels, enlarged to 112 × 112, take 9 µs instead of 120 µs.
@@ -172,7 +172,7 @@ def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width:
 
 @lru_cache(maxsize=64)
 def _ring_image(radius: float, colour: int, halo: int, width: float, ratio: float) -> QImage:
-    """Return an image of a ring. It is cached, because drawing it takes 44 µs, but painting its two ellipses 113 µs."""
+    """Return an image of a ring. Drawing the cached image takes 44 µs; painting the two ellipses takes 113 µs."""
     half = radius + 0.5 * width + 2.0
     side = round(2.0 * half * ratio)
     image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
@@ -219,7 +219,7 @@ def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) ->
 
 
 def washed(colour: str, alpha: float) -> QColor:
-    """Return a colour that is made transparent: `alpha` is its opacity from 0 to 1."""
+    """Return a colour with the opacity `alpha`, from 0 (transparent) to 1 (opaque)."""
     tint = QColor(colour)
     tint.setAlphaF(alpha)
     return tint

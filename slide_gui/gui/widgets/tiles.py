@@ -241,7 +241,7 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
         return ordered[(slice(None),) * axis + (slice(first, None, step),)]
 
     largest = every(0).copy()
-    for first in range(1, step):  # This loop is ten times as fast as `reduceat` of NumPy.
+    for first in range(1, step):  # This loop is ten times as fast as NumPy's `reduceat`.
         block = every(first)
         part = (slice(None),) * axis + (slice(0, block.shape[axis]),)
         np.maximum(largest[part], block, out=largest[part])
@@ -374,7 +374,7 @@ class TileLayout(ImageLayout):
     only : tuple of (row, column) or None
         Position of the only visible tile, which fills the widget; None if all tiles are visible.
     part : tuple of (top, left, rows, columns) or None
-        The part of its image that the only visible tile shows; None for the entire image.
+        The part of the image that is visible in this only tile; None for the entire image.
     has_mosaics : bool
         True if the first row contains mosaics. Such a row has no label.
     """
@@ -511,7 +511,7 @@ class TileLayout(ImageLayout):
         return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
     def heading(self, column: int, row: int) -> QRectF:
-        """Return the rectangle of a column's heading. If rows are drawn in two lines, each tile has its own heading."""
+        """Return the rectangle of a column's heading. If rows have two lines, it is directly above the given tile."""
         box = self.tile(row, column)
         if self.lines == 1:
             return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
