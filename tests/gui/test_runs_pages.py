@@ -473,7 +473,7 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_c
         saved(tmp_path / "first.npz", 3 if changed else 1)
         runs.open_run(key)
         wait(notice.isVisible)
-        assert notice.accessibleName().startswith("The run used other data: The run used first")
+        assert notice.accessibleName().startswith("The run used different data: The run used first")
         button(notice, "Open first").click()
         if changed:
             wait(lambda: "The data differ from those of the run" in notice.accessibleName())

@@ -341,7 +341,7 @@ class MainWindow(QMainWindow):
         # In a window title, [*] is a placeholder that Qt does not show. To show [*], the title must contain [*][*].
         title = dataset.title.replace("[*]", "[*][*]")
         self.setWindowTitle(f"{title} – slide-gui")
-        # If the example data are open, keep a message visible that explains why other data could not be opened.
+        # If the example data have replaced data that could not be opened, keep the message about this visible.
         if self.workspace.source is not self._example:
             self.notice.hide()
 

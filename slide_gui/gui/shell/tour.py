@@ -46,7 +46,8 @@ class Stop:
         Returns a value that the user's action changes, such as the index of the shown image, or None. The card is
         completed when the value is not None and differs from the value when the card was first shown.
     parameters : mapping
-        Parameters of the stack to set; all others get their defaults. If None, all parameters remain unchanged.
+        Parameters of the stack to set; the remaining parameters are set to their defaults. If None, no parameter is
+        changed.
     prepare : callable
         Called with the window when the card is shown, to prepare the view for the user's action.
     """

@@ -420,7 +420,7 @@ class RunController(QObject):
     def _offer_data(self, result: RunResult) -> None:
         """Tell the user that a run used data that are not open, and offer to open them if this is possible."""
         title, base, source = dataset_title(result.dataset, result.generated), self._base(), result.spec.source
-        rows = "other rows or another scaling of " if base is not None and base.source == source else ""
+        rows = "different rows or a different scaling of " if base is not None and base.source == source else ""
         key = source.removeprefix("generated:")
         # Data sets whose rows were selected by the protocol of an evaluation cannot be opened.
         can_open = not rows and (key == source or is_known(key))
@@ -431,7 +431,7 @@ class RunController(QObject):
 
         text = f"The run used {rows}{title}, not the open data set, so the run’s rows and weights cannot be shown."
         remedy = f"Open {result.dataset}" if can_open else ""
-        self._workspace.problem.emit(UserMessage("The run used other data", text, remedy, open_data, "information"))
+        self._workspace.problem.emit(UserMessage("The run used different data", text, remedy, open_data, "information"))
 
     @Slot(object)
     def _follow_dataset(self, dataset: Dataset) -> None:
@@ -450,5 +450,5 @@ class RunController(QObject):
             self._show_stored(waiting)
         elif waiting is not None and base is not None and waiting.spec.source == base.source:
             text = f"{dataset.source} is open, but its contents have changed since the run"
-            text = f"{text}, or the run used other rows or another scaling."
+            text = f"{text}, or the run used different rows or a different scaling."
             self._workspace.problem.emit(UserMessage("The data differ from those of the run", text))

@@ -278,7 +278,7 @@ NOTHING = "There is nothing to show yet."
 
 
 class PaintedWidget(QWidget):
-    """The base class of widgets that paint items or, if there are none, a placeholder text."""
+    """The base class of widgets that paint items such as tiles or bars, or a placeholder text if they have none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, mouseTracking=True, focusPolicy=Qt.FocusPolicy.StrongFocus)

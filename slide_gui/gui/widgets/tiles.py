@@ -20,7 +20,7 @@ Shape = tuple[int, int] | None
 
 @dataclass(frozen=True, eq=False)
 class Tile:
-    """A tile: a small image of a row of W or of other values.
+    """A tile: a small image of a row of W, of a sample, or of values computed from them.
 
     Attributes
     ----------
