@@ -303,7 +303,7 @@ class ExportDialog(QDialog):
     @Slot()
     def _choose_figure(self) -> None:
         """Show the formats, the initial style and the preview of the selected figure."""
-        if not self.options:  # The dialog was closed while one of its combo boxes was open.
+        if not self.options:  # The dialog was closed while a combo box was open.
             return
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")

@@ -225,8 +225,8 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
     """Shrink or stretch an array along an axis to at most `count` values.
 
-    If the axis is longer, it is divided into intervals, each represented by its value of largest magnitude. If the axis
-    is shorter, every value is repeated the same number of times.
+    An axis with more values is divided into intervals, each represented by its value of largest magnitude. On an axis
+    with fewer values, every value is repeated the same number of times.
     """
     size = values.shape[axis]
     if size <= count:
