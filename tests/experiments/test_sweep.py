@@ -15,6 +15,7 @@ from slide_gui import progress
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import HeldOut
 from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, peak_bytes, run_parts, typical_seconds
 from slide_gui.experiments.runs.run import run
@@ -342,6 +343,14 @@ def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and
     assert mean_rate([*same, same[0]]) == found  # a run that two splits share is counted once
     assert mean_rate([*same[:2], evaluated(2, 7, split=2, test_set="other")]).covers == "splits"
     assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
+
+
+@pytest.mark.parametrize(("part", "covers", "n"), [("test", "rows", 150), ("validation", "splits", 50)])
+def test_that_rows_of_several_folds_are_counted_together_only_if_no_row_is_evaluated_twice(part, covers, n):
+    where = [{"training": "split", "evaluate": part, "held_out": HeldOut(folds=3, fold=fold)} for fold in range(3)]
+    folds = [replace(candidate(0.1, **each), rate=ErrorRate.of_run(k / 10, 50)) for k, each in enumerate(where)]
+    mean = mean_rate(folds)
+    assert (mean.error, mean.covers, mean.n) == (0.1, covers, n)
 
 
 def test_that_the_best_is_named_or_the_reason_why_not_and_the_final_run_is_the_candidate_on_test_rows():

@@ -90,9 +90,10 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
 def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
-    If the data are divided into folds, the results on all folds with the same split and seed are treated as one result.
-    If several splits select the same point, they share the run that tests this point, and this run is counted only
-    once.
+    If the data are divided into folds, the test results on all folds with the same split and seed are treated as one
+    result. Validation results on several folds are averaged like other results, because a row can be a validation row
+    in several folds. If several splits select the same point, they share the run that tests this point, and this run is
+    counted only once.
 
     Raises
     ------
@@ -102,7 +103,8 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
     draws: dict[object, list[PointResult]] = {}
     for number, result in enumerate(results):
         point = result.point
-        draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(result)
+        alone = point.fold is None or point.spec.evaluate == "validation"
+        draws.setdefault(number if alone else (point.split, point.seed), []).append(result)
     draws = {tuple(result.point.spec.hash for result in folds): folds for folds in draws.values()}
     rates = [ErrorRate.of_folds([result.rate for result in folds]) for folds in draws.values()]
     return splits_rate(rates, [tuple(result.row_errors for result in folds) for folds in draws.values()])
