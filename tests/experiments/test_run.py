@@ -276,6 +276,7 @@ def test_that_rows_of_a_class_that_is_wholly_held_out_do_not_count_in_the_hinge_
     data = replace(data, train_labels=labels, groups=np.where(labels == last, 0, 1 + np.arange(120) % 8))
     split = next(k for k in range(5) if last in labels[split_rows(labels, k, 0, data.groups)[1]])
     found = run(data, spec(data, widths="median", C=1.0, training="split", split=split))
+    assert run(data, replace(found.spec, labels=40)).n_train == 40  # labels of the absent class are not required
     again, (_, validation) = restore(data, found), split_rows(labels, split, 0, data.groups)
     known = validation[labels[validation] < last]
     scores = again.model.scores(again.representation.transform(data.train[known]))

@@ -395,12 +395,13 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
         return rows, validation, fit_rows
     if spec.labels > len(rows):
         raise DataError(f"{len(rows)} training rows cannot have {spec.labels} labels; request fewer labels", place)
-    rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
-    absent = np.setdiff1d(codes, codes[rows])
+    labelled = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
+    absent = np.setdiff1d(codes[rows], codes[labelled])
     if len(absent):
         have = plural("class has", "classes have", len(absent))
-        raise DataError(f"{len(absent)} {have} no row among the {spec.labels} labelled rows; request more", place)
-    return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
+        remedy = "request more labels (in a trial, raise the time limit), or leave the rows of rare classes out"
+        raise DataError(f"{len(absent)} {have} no row among the {spec.labels} labelled rows; {remedy}", place)
+    return labelled, validation, labelled if spec.fit_rows == "labelled" else fit_rows
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
