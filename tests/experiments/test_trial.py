@@ -240,5 +240,8 @@ def test_that_a_trial_repeats_no_fold_of_few_groups_and_names_the_smallest_and_t
     assert plan_sweep(sweep, replace(DATA, groups=groups), ()).n_runs == 3
     with pytest.raises(DataError, match="flowers: the training rows have too few groups"):
         plan_trial(replace(DATA, groups=0 * groups))
+    rows, labels = np.tile(DATA.train, (40, 1)), np.tile(DATA.train_labels, 40)
+    uneven = replace(DATA, train=rows, train_labels=labels, groups=(np.arange(len(rows)) < 200).astype(int))
+    assert plan_trial(replace(uneven, held_out=None, order=None, whole=""), budget=5).base.labels == 200
     larger = replace(trial.done[0], rate=replace(trial.done[0].rate, n=25))
     assert "depth on 5 validation sets of 9 to 25 rows" in replace(trial, done=(*trial.done, larger)).details

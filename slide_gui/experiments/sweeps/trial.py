@@ -18,7 +18,7 @@ from slide_gui.experiments.inspection.comparison import compare_errors
 from slide_gui.experiments.runs.cost import RunKind, RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
-from slide_gui.experiments.runs.splits import Classes, different_splits
+from slide_gui.experiments.runs.splits import Classes, different_splits, split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
@@ -254,12 +254,14 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
             "there are no labelled test rows; hold out training rows instead of using a test file", dataset.name
         )
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
-    splits = different_splits(dataset, range(n_splits))
+    splits, classes = different_splits(dataset, range(n_splits)), Classes.of(dataset)
+    # If groups have different sizes, so have the training sets of the splits.
+    fewest = min(len(split_rows(classes.train, split, 0, classes.groups)[0]) for split in splits)
     labels = most = round(0.8 * shape.rows)
     while True:
         base = RunSpec(
             dataset.fingerprint, source, svm=SvmParameters(widths="median"), training="split", evaluate="validation",
-            labels=None if labels >= most else labels, held_out=dataset.held_out,
+            labels=None if labels >= most else min(labels, fewest), held_out=dataset.held_out,
         )  # fmt: skip
         sweep = SweepSpec(base, tuple(sorted(noises)), depths, splits, warm=False)
         first = replace(sweep, splits=(0,), depths=depths[:2])
