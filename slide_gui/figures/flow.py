@@ -47,9 +47,9 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
         wide, high = wide * shrink, high * shrink
         second = top + high + (_LINE + _DOWN + _HEAD) * s
     p = model.stack.parameters
-    words = f"{result.caption}; noise 1 − p = {p.noise:g}, corruption seed {result.seed}"
+    words = f"{result.image}; noise 1 − p = {p.noise:g}, corruption seed {result.seed}"
     if result.seed is None:
-        words = f"{result.caption}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
+        words = f"{result.image}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
     data = dataset_title(model.dataset, model.generated)
     noun, limited = ("row", "axis") if model.image_shape is None else ("image", "colour")
     plot.title(f"{data}: one {noun} through {counted(columns - 1, 'layer')}", words)

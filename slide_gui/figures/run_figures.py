@@ -58,7 +58,7 @@ def draw_confusion(figure: "Figure", result: RunResult, style: Style, names: Seq
     across = min(across, 2.0 * high)  # On a slide, whose height is fixed, cells may be wider than high.
     plot = Plot(figure, style, high + around + below)
     title = f"{dataset_title(result.dataset, result.generated)}: error {result.rate}"
-    wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
+    wrong = f"{count(len(result.misclassified))} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
     plot.title(title, f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}")
     if result.widths:
         plot.note(result.widths)

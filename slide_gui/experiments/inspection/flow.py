@@ -71,20 +71,17 @@ class FlowResult:
     model : FittedModel
         The fitted model.
     image : str
-        Name of the image in exported files, such as "training image 17".
+        Name of the image, such as "training image 17".
     seed : int or None
         Seed of the corruption. None if the image is not corrupted.
     flow : Flow
         The representations of the image in all layers.
-    caption : str
-        Name of the image in the window.
     """
 
     model: FittedModel
     image: str
     seed: int | None
     flow: Flow
-    caption: str
 
 
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
@@ -155,17 +152,13 @@ def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
     return np.ascontiguousarray(weights[:, :-1]), weights[:, -1]
 
 
-def flow_result(
-    model: FittedModel, image: NDArray[Any], name: str, seed: int | None, caption: str | None = None
-) -> FlowResult:
+def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | None) -> FlowResult:
     """Apply a fitted model to one image, which is corrupted with the model's noise level unless `seed` is None.
 
     Parameters
     ----------
     name : str
-        Name of the image in exported files.
-    caption : str, optional
-        Name of the image in the window. Default: `name`.
+        Name of the image.
 
     Raises
     ------
@@ -174,4 +167,4 @@ def flow_result(
     """
     noise = model.stack.parameters.noise
     surviving = None if seed is None else survivors(image.size, noise, seed)
-    return FlowResult(model, name, seed, Forward().flow(model.stack, image, surviving), caption or name)
+    return FlowResult(model, name, seed, Forward().flow(model.stack, image, surviving))

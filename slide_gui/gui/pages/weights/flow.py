@@ -200,7 +200,7 @@ class FlowPart(View):
             from slide_gui.experiments.inspection.flow import flow_result
             from slide_gui.figures.flow import flow_export
 
-            return flow_export(flow_result(model, image, caption, seed, caption), source)
+            return flow_export(flow_result(model, image, caption, seed), source)
 
         return (ExportOption("flow", "the flow of this input through the layers", export, style),)
 
