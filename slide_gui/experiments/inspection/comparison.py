@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
 from slide_gui.error_rate import error_matrix
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.rows import weight_rows
@@ -101,8 +100,6 @@ def compare_rows(
     reuse = Reuse()
     stacks = []
     for spec, part in progress.each((first, second)):
-        if spec.fingerprint != dataset.fingerprint:
-            raise DataError("the data set of both runs is not open; open it to compare their weights", dataset.name)
         stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)
