@@ -21,6 +21,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.parts import DataPart
 from slide_gui.data.reading import ParseOptions
+from slide_gui.experiments.files.model_file import trained_model
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.run import run
@@ -413,6 +414,14 @@ def test_that_only_divided_scaled_tables_have_other_fingerprints_than_in_earlier
             assert (divided_as(folds[0], earlier, fold.held_out).fingerprint != earlier) == differs
             there = divided_as(folds[0], fold.fingerprint, fold.held_out)
             np.testing.assert_array_equal(there.test, fold.test)
+
+
+def test_that_a_saved_model_has_the_scaling_of_its_run_whatever_rows_are_held_out():
+    folds = [divide(table(np.random.default_rng(0).normal(size=(30, 3))), each) for each in HeldOut(folds=3).each]
+    result = run(folds[1], spec(folds[1], widths="median", C=1.0, held_out=folds[1].held_out))
+    model = trained_model(folds[0], result)
+    np.testing.assert_array_equal(model.scaling, folds[1].scaling)
+    assert model.fingerprint == folds[1].fingerprint
 
 
 def test_that_a_held_out_value_beyond_float32_after_scaling_is_refused():

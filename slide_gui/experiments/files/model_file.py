@@ -146,15 +146,24 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
 def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress = NO_PROGRESS) -> FittedModel:
     """Return the stack and the classifier of a result as a model that can be saved.
 
+    Parameters
+    ----------
+    dataset : Dataset
+        Data set of the result, or the same data with other rows held out.
+    result : RunResult
+        Result of a run with an SVM.
+
     Raises
     ------
     DataError, ValueError
         If the data are not those of the result, or the method is not an SVM on all layers of a stack.
     """
-    from slide_gui.experiments.runs.run import restore  # The import is slow, and other functions do not need it.
+    from slide_gui.experiments.runs.run import restore  # This import is slow, and other functions do not need it.
+    from slide_gui.experiments.runs.splits import divided_as
 
     if not METHODS[result.spec.method].plain:
         raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
+    dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     restored = restore(dataset, result, progress=progress)
     stack = restored.representation
     assert isinstance(stack, Stack)
