@@ -370,15 +370,15 @@ def _shared_length(names: Sequence[str]) -> int:
 
 @lru_cache(maxsize=1024)  # the table of runs may show thousands of runs, which have only a few noise levels
 def level(noise: float) -> str:
-    """Return a noise level or a probability with two decimals, or with all decimals if there are more than two.
+    """Return a noise level or a probability with two decimals, or with up to nine decimals if there are more than two.
 
     Examples
     --------
-    >>> level(0.3), level(0.999), level(1 - 0.9)
-    ('0.30', '0.999', '0.10')
+    >>> level(0.3), level(0.9999999), level(1 - 0.9)
+    ('0.30', '0.9999999', '0.10')
     """
-    noise = round(noise, 9)
-    return fixed(noise, 2) if noise == round(noise, 2) else f"{noise:g}"
+    text = f"{noise:.9f}".rstrip("0")
+    return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
 def place_name(noise: float, depth: int) -> str:

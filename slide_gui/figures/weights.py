@@ -39,7 +39,7 @@ from slide_gui.figures.export import (
 )
 from slide_gui.figures.style import Style
 from slide_gui.progress import Progress
-from slide_gui.text import dataset_title, pixel_name, told_apart
+from slide_gui.text import dataset_title, level, pixel_name, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -214,7 +214,7 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
         name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), size * s, "bold")
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
         noise = rows.parameters.noise
-        noise_text = f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
+        noise_text = f"noise 1 − p = {level(noise)}, p = {level(1 - noise)}"
         plot.text(x, y + 5.4 * s, noise_text, SMALL_SIZE, space, color=MUTED)
         _draw_block(plot, layout, rows, of_tiles, (x, y + layout.head), style)
     _draw_color_bar(plot, layout.bar, weights, limits, contributions, style)
@@ -340,12 +340,6 @@ def _draw_color_bar(
     title = next((each for each in titles if width_mm(each, SMALL_SIZE * s) <= h), titles[-1])
     right = x + w + widest * shrink + 3.6 * s
     plot.text(right, y + h / 2, title, SMALL_SIZE, h, rotation=90, va="center", ha="center", color=MUTED)
-
-
-def _plain(value: float) -> str:
-    """Return a probability as text with at least two and at most eight decimals."""
-    text = f"{value:.8f}".rstrip("0")
-    return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
 def _limit_text(limit: float) -> str:
