@@ -242,6 +242,9 @@ def test_that_a_sweep_with_selection_ends_with_the_test_error_of_the_selection(t
         assert (result.n_train, result.n_test) == (60, 100)
         assert listener.fractions == sorted(listener.fractions)
         assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
+        few = replace(asked, choose="each", noises=(0.2,), depths=(0, 1))  # several splits select the same point
+        run_sweep(DATA, few, store)
+        assert str(plan_sweep(few, DATA, store.runs())).endswith("runs, all already stored")
     assert best_words(state.done) == f"best on validation: {place_name(final.point.noise, final.point.depth)}"
 
 

@@ -16,7 +16,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
-from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points, final_spec, pooled
+from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 from slide_gui.text import about, count, counted
 
@@ -101,21 +101,26 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     ValueError
         If the sweep has no points, or a parameter is out of range.
     """
-    points, choose = _points_and_choice(sweep, dataset)
-    known = {line.hash for line in stored if line.is_current}
+    points, rule = _points_and_choice(sweep, dataset)
+    known = {line.hash: line for line in stored if line.is_current}
     shape = RunShape.of(dataset)
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
-    # Splits that select the same noise level and depth share one run on the whole training set.
-    finals = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
-    n_final = min(len({_group(point, choose) for point in points}), len(finals)) if choose != "none" else 0
-    # Stored test runs are counted only if all points are stored. Otherwise, it is unknown which points will be
-    # selected.
-    n_done = 0 if left else min(n_final, len(known & {final_spec(spec).hash for spec in wanted.values()}))
-    kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * (n_final - n_done)]
-    n_stored = len(wanted) - len(left) + n_done
-    return SweepPlan(len(wanted) + n_final, n_stored, cost.total(kinds), all(map(cost.measured, kinds)))
+    kinds, n_final, n_untested = [RunKind.of(spec, shape) for spec in left], 0, 0
+    # Splits that select the same noise level and depth share one run on the whole training set. As long as points are
+    # missing, it is unknown which points will be selected.
+    if rule != "none" and left:
+        places = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
+        n_final = n_untested = min(len({_group(point, rule) for point in points}), len(places))
+    elif rule != "none":
+        results = [PointResult.of(point, known[point.spec.hash]) for point in points]
+        selected = final_points(choose(pooled(results) if rule == "pooled" else results))
+        finals = {point.spec.hash for point in selected}
+        n_final, n_untested = len(finals), len(finals - known.keys())
+    kinds += [_kind_of_final(points, shape)] * n_untested
+    n_runs = len(wanted) + n_final
+    return SweepPlan(n_runs, n_runs - len(kinds), cost.total(kinds), all(map(cost.measured, kinds)))
 
 
 def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
