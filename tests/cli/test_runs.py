@@ -273,7 +273,7 @@ def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself
     assert document["sentence"] == trial.sentence
     assert (document["error"], document["budget_ended"]) == (trial.result.error, False)
     assert document["recall"].keys() == {"rose", "tulip"}
-    assert "the budget is 2 s; give 5 to 86400 seconds" in cli("try flowers.csv --budget 2", code=2).err
+    assert "the time limit is 2 s; give 5 to 86400 seconds" in cli("try flowers.csv --budget 2", code=2).err
     lines = cli(f"{line} --out tried").out.splitlines()
     assert lines[:2] == [f"flowers: {trial.sentence}", trial.details]
     folder = Path("tried")

@@ -343,7 +343,7 @@ def test_that_members_are_refused_without_the_method_and_the_method_by_model_fil
         RunSpec.mean_of([])
     with pytest.raises(ValueError, match="slide-svm does not average runs; use method mean-margin"):
         spec(OWN_DATA, members=tuple(five(OWN_DATA)))
-    with pytest.raises(ValueError, match="a model file cannot hold SLIDE-SVM, mean of five; use slide-svm or raw-svm"):
+    with pytest.raises(ValueError, match="cannot hold SLIDE-SVM, mean of five; use slide-svm, median or raw-svm"):
         trained_model(OWN_DATA, run(OWN_DATA, RunSpec.mean_of(five(OWN_DATA))))
 
 

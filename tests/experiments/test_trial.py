@@ -205,7 +205,7 @@ def test_that_cheap_settings_come_first_the_time_left_is_at_most_the_budget_and_
     assert all(0.0 <= state.seconds_left <= 60.0 for state in states)
     labels = np.repeat(np.arange(200), 6)
     many = Dataset("many", np.zeros((1200, 4), np.float32), np.zeros((200, 4), np.float32), labels, labels[::6])
-    with pytest.raises(DataError, match="has 200 classes, so one setting takes about 10 min; raise the budget"):
+    with pytest.raises(DataError, match="has 200 classes, so one setting takes about 10 min; increase the time limit"):
         plan_trial(many)
     assert plan_trial(many, budget=600.0)
 

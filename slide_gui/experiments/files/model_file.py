@@ -161,8 +161,9 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
     from slide_gui.experiments.runs.run import restore  # This import is slow, and other functions do not need it.
     from slide_gui.experiments.runs.splits import divided_as
 
-    if not METHODS[result.spec.method].plain:
-        raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
+    method = METHODS[result.spec.method]
+    if not method.plain:
+        raise ValueError(f"a model file cannot hold {method.text}; use slide-svm, median or raw-svm")
     dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     restored = restore(dataset, result, progress=progress)
     stack = restored.representation

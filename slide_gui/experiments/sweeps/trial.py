@@ -230,15 +230,15 @@ def checked_budget(seconds: str | float) -> float:
     with suppress(ValueError):
         if LEAST_BUDGET <= float(seconds) <= MOST_BUDGET:
             return float(seconds)
-    raise ValueError(f"the budget is {seconds} s; give {LEAST_BUDGET} to {MOST_BUDGET} seconds")
+    raise ValueError(f"the time limit is {seconds} s; give {LEAST_BUDGET} to {MOST_BUDGET} seconds")
 
 
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
     """Plan a quick sweep over a data set.
 
     The number of labelled training rows is reduced until the runs with depths 0 and 1 on the first split probably fit
-    into the budget. It is not reduced below 500. The plan is the same on every computer, because `typical_seconds`
-    estimates the durations on a typical computer, not on this one.
+    into the budget. It is not reduced below 500, unless a split has fewer training rows. The plan is the same on every
+    computer, because `typical_seconds` estimates the durations on a typical computer, not on this one.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     seconds = typical_seconds(first.points()[0].spec, shape)
     if seconds > 2 * budget:
         problem = f"the data set has {shape.classes} classes, so one setting takes {about(seconds)}"
-        remedy = f"raise the budget to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
+        remedy = f"increase the time limit to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
     return sweep
 
