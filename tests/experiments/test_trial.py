@@ -149,6 +149,21 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     assert seen[-1].title == "testing on the held-out rows"
 
 
+def test_that_a_trial_is_complete_if_its_last_setting_ends_in_the_time_reserved_for_the_test(monkeypatch):
+    clock, specs = _Clock(), []
+    monkeypatch.setattr(trial_module, "time", clock)
+
+    def counted_run(dataset, spec, **options):
+        result = run(dataset, spec, **options)
+        specs.append(spec)
+        clock.now = 30.0 * (len(specs) >= 15)
+        return result
+
+    monkeypatch.setattr(executor_module, "run", counted_run)
+    complete = tried(budget=30.0, started=0.0)
+    assert (len(specs), complete.budget_ended, "were planned" in complete.details) == (17, False, False)
+
+
 def test_that_a_stored_run_of_a_later_split_answers_if_the_budget_ends_before_the_first_split(monkeypatch, tmp_path):
     clock = _Clock()
     monkeypatch.setattr(trial_module, "time", clock)
