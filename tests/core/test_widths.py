@@ -416,6 +416,12 @@ def test_that_a_row_is_not_held_out_if_another_of_its_group_must_not_be_or_its_c
     assert np.array_equal(np.unique(model.predict(Z)), [0, 1, 2])
 
 
+def test_that_a_group_is_not_held_out_if_only_one_row_of_a_class_would_remain():
+    codes, groups = np.append(CODES[:40], [2, 2, 2]), np.append(GROUPS[:40], [24, 24, 25])
+    chosen = fit_svm(Z[:43], codes, SvmParameters(groups=GROUP_SIZES, starts=1), row_groups=groups).trained.chosen
+    assert 0 < chosen.n_held_out < 43
+
+
 @pytest.mark.parametrize("criterion", ["span", "hold-out", "press", "radius-margin"])
 def test_that_learned_and_median_widths_are_compared_on_other_groups(criterion):
     parameters = SvmParameters(groups=GROUP_SIZES, criterion=criterion, starts=1)

@@ -372,15 +372,17 @@ class _Comparison:
 
     def on_folds(self, sample: WidthsSample) -> SelectedWidths:
         """Compare learned and median widths on folds of the sample, and fit the better widths to the entire sample."""
-        learned, n = None, len(sample.codes)
-        if np.bincount(sample.codes).min() > 2:
-            folds = _folds(sample.codes, self._parameters.seed, sample.row_groups)
-            n_held_out, more_pairs = 2 if few_rows(n) else 1, len(pairs_of(int(sample.codes.max()) + 1)) - 1
+        learned, codes = None, sample.codes
+        if np.bincount(codes).min() > 2:
+            folds = _folds(codes, self._parameters.seed, sample.row_groups)
+            n_held_out, more_pairs = 2 if few_rows(len(codes)) else 1, len(pairs_of(int(codes.max()) + 1)) - 1
             # Estimated fraction of the time per fold that is spent on learning widths. Their comparison takes the rest.
-            learning = 1.0 / (1.5 + 100 * more_pairs / n)
+            learning = 1.0 / (1.5 + 100 * more_pairs / len(codes))
             # The estimated fraction of the total time that the folds take; the fit to the entire sample takes the rest.
             held_out_time = 0.9 if n_held_out == 2 else 0.75
-            for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
+            # A fold is not held out if fewer than two rows of a class, too few for cross-validation, would remain.
+            usable = [f for f in np.unique(folds[folds >= 0]).tolist() if np.bincount(codes[folds != f]).min() > 1]
+            for number, fold in enumerate(usable[:n_held_out]):
                 share = held_out_time / n_held_out
                 steady = MonotonicProgress(self._progress.part(number * share, (number + 1) * share))
                 steady.report(0.0, Stage("learning widths to compare with median widths", number, n_held_out))
