@@ -288,8 +288,8 @@ def solve(
     least = least_memory(n, source.dtype.itemsize)
     if options.memory < least:
         raise MemoryError(
-            f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, more than the "
-            f"limit of {options.memory / 1e6:.0f} MB; raise the limit or use fewer points"
+            f"training on {n} points needs at least {least / 1e6:.6g} MB for kernel values, more than the "
+            f"limit of {options.memory / 1e6:.6g} MB; raise the limit or use fewer points"
         )
     limit = np.inf if options.squared else options.C if weights is None else options.C * weights
     ridge = 1.0 / options.C if options.squared else 0.0

@@ -328,8 +328,8 @@ class _Sources:
         if free < need:
             raise MemoryError(
                 f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
-                f"{(self._memory - free + need) / 1e6:.0f} MB in addition to its "
-                f"input, more than the limit of {self._memory / 1e6:.0f} MB; raise the limit or use fewer rows"
+                f"{(self._memory - free + need) / 1e6:.6g} MB in addition to its "
+                f"input, more than the limit of {self._memory / 1e6:.6g} MB; raise the limit or use fewer rows"
             )
         return VectorRows([self._vectors(self.members[code]) for code in pair]), free
 

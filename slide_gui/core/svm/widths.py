@@ -15,6 +15,7 @@ from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameter
 from slide_gui.core.svm.training import StepLog, TrainingSet, rows_of
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
+from slide_gui.text import counted
 
 _CACHED_ROWS = 64  # rows per tile; for 2 500 columns, all arrays of a tile fit in the processor cache
 
@@ -61,10 +62,10 @@ class WidthsSample:
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
-        job = f"learning {layers} widths on {len(rows)} rows"
+        job = f"learning {counted(layers, 'width')} on {len(rows)} rows"
         if need > parameters.memory:
             raise MemoryError(
-                f"{job} needs about {need / 1e6:.0f} MB, more than the limit of {parameters.memory / 1e6:.0f} MB; "
+                f"{job} needs about {need / 1e6:.6g} MB, more than the limit of {parameters.memory / 1e6:.6g} MB; "
                 "raise the limit or learn on a smaller subset"
             )
         check_free(need, job, "learn on a smaller subset")
