@@ -327,6 +327,18 @@ def test_that_rows_that_differ_only_by_rounding_are_equal_and_of_many_equal_rows
     assert median_distances(Z[:1], (1, 1)).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_an_outlier_and_many_equal_rows_do_not_make_the_distances_between_other_rows_inaccurate(dtype):
+    Z = np.random.default_rng(0).standard_normal((200, 50)).astype(dtype)
+    alone, median = layer_distances(Z[1:], (50,)), median_distances(Z[1:], (50,))
+    for outlier in (1e8, 1e13):
+        Z[0, 3] = outlier
+        np.testing.assert_allclose(layer_distances(Z, (50,))[:, 1:, 1:], alone, rtol=1e-6)
+        np.testing.assert_allclose(median_distances(Z, (50,)), median, rtol=0.01)
+    Z[:170] = Z[170]
+    np.testing.assert_allclose(median_distances(Z, (50,)), layer_distances(Z, (50,)).sum() / (200 * 199), rtol=1e-6)
+
+
 def test_that_shares_are_fractions_of_the_exponent_at_the_medians_and_a_constant_layer_has_width_one_and_share_zero():
     np.testing.assert_allclose(shares_of([1.0, 2.0], [3.0, 4.0]), [0.75, 0.25])
     widths = widths_from([0.0, 2.0], 2.0)

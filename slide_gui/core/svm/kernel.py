@@ -50,21 +50,30 @@ def blocks_of(sizes: Sequence[int]) -> list[slice]:
     return [slice(int(end - size), int(end)) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
 
 
-def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array | None = None) -> Array:
-    """Return the matrix of squared distances between all rows, in float64 and with a zero diagonal."""
-    rows = rows - rows.mean(axis=0)
-    squares = np.einsum("ij,ij->i", rows, rows)
+_FAR = 1e9  # if squared norms exceed this multiple of the squared distances, the distances have large rounding errors
+
+
+def _squared_distances(rows: Array, progress: Progress, out: Array | None = None, centre: Array | None = None) -> Array:
+    """Return the matrix of squared distances between all rows, in float64 and with a zero diagonal.
+
+    To reduce rounding errors, `centre` is first subtracted from the rows. By default this is their mean or, if outliers
+    shift the mean so far that the distances between most rows would be inaccurate, the median of each column.
+    """
+    centred = rows - (rows.mean(axis=0) if centre is None else centre)
+    squares = np.einsum("ij,ij->i", centred, centred)
     distances = np.empty((len(rows), len(rows))) if out is None else out
     progress.report(0.0)
     for block in tiles(len(rows), _DISTANCE_ROWS, progress):
         rest = slice(block.start, None)
-        tile = (rows[block] * -2.0) @ rows[rest].T
+        tile = (centred[block] * -2.0) @ centred[rest].T
         tile += squares[block, None]
         tile += squares[rest]
         np.maximum(tile, 0.0, out=tile)
         distances[rest, block] = tile.T
         distances[block, rest] = tile
     np.fill_diagonal(distances, 0.0)
+    if centre is None and np.median(squares) > _FAR * np.median(distances[::16]):
+        return _squared_distances(rows, progress, out, np.median(rows, axis=0))
     return distances
 
 
@@ -90,7 +99,7 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
 
 
 # Two rows count as equal if their distance, divided by the RMS norm of all rows, is at most this multiple of the
-# machine epsilon.
+# machine epsilon. If outliers dominate the RMS norm, ten times the median norm is used instead.
 _ROUNDING = 8
 
 
@@ -117,9 +126,9 @@ def median_distances(
     rounding = (_ROUNDING * float(np.finfo(Z.dtype).eps if Z.dtype.kind == "f" else 0.0)) ** 2
     for layer, columns in enumerate(blocks_of(sizes)):
         block = sample[:, columns]
-        square = _squared_distances(block, progress)
+        square, norms = _squared_distances(block, progress), np.square(block).sum(axis=1)
         pairs = np.concatenate([row[first:] for first, row in enumerate(square, start=1)])
-        pairs[pairs <= rounding * float(np.square(block).sum(axis=1).mean())] = 0.0
+        pairs[pairs <= rounding * min(float(norms.mean()), 100.0 * float(np.median(norms)))] = 0.0
         medians[layer] = _median(pairs) or pairs.mean()
     return medians
 
