@@ -327,6 +327,17 @@ def test_that_rows_that_differ_only_by_rounding_are_equal_and_of_many_equal_rows
     assert median_distances(Z[:1], (1, 1)).tolist() == [0.0, 0.0]
 
 
+def test_that_rows_near_an_outlier_have_the_margins_of_the_formula():
+    rows = Z.astype(np.float64)
+    rows[:, 3] = np.where(np.arange(120) == 7, 1.23e9, 0.0)
+    model = fit_svm(rows, CODES, _given())
+    rows[:, 3] = 1.23e9
+    squares = np.square((rows[:, None] - rows[model.trained.support]) / np.repeat(WIDTHS, SIZES)).sum(-1)
+    kernel = np.where(model.trained.support == 7, np.exp(-squares), 0.0)
+    expected = kernel @ model.trained.coefficients.T + model.trained.biases
+    np.testing.assert_allclose(model.margins(rows), expected, atol=1e-9)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_an_outlier_and_many_equal_rows_do_not_make_the_distances_between_other_rows_inaccurate(dtype):
     Z = np.random.default_rng(0).standard_normal((200, 50)).astype(dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import Array, Indices, tiles
-from slide_gui.core.svm.kernel import Embedding, kernel_tiles, squared_norms
+from slide_gui.core.svm.kernel import COARSE, Embedding, kernel_tiles, squared_norms
 from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
@@ -139,6 +139,8 @@ class SvmModel:
         # Columns in which all support vectors are 0 contribute nothing to the matrix products, so they are left out.
         used = np.flatnonzero(self.vectors.any(axis=0))
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
+        # Far from the centre, squared distances computed from a matrix product would be inaccurate.
+        far = np.flatnonzero(np.finfo(dtype).eps * squares > COARSE)
         by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.trained.biases)))
         step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 1024))
@@ -146,7 +148,11 @@ class SvmModel:
         for some in tiles(len(Z), step, steady, fraction=True):
             embedded = self.embedding(Z[some], None, dtype, steady.pulse)
             block = np.take(embedded, used, axis=1), squared_norms(embedded)
-            margins[some] = kernel_tiles(block, (vectors, squares), values[: len(embedded)], steady.pulse) @ by_pair
+            kernel = kernel_tiles(block, (vectors, squares), values[: len(embedded)], steady.pulse)
+            for k in far:
+                steady.report(0.0)
+                kernel[:, k] = np.exp(-np.square(embedded - self.vectors[k]).sum(axis=1))
+            margins[some] = kernel @ by_pair
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
