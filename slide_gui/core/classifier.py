@@ -118,15 +118,15 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         MemoryError
             If `memory` is too small, or if the representations need more memory than is available.
         """
+        include_input = check_flag("include_input", self.include_input)
+        if not include_input and self.depth == 0:
+            raise ValueError("include_input is False, but depth is 0; use at least one layer")
         fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
         rows, classes, codes = labelled_rows(fitted, X, y)
         slide = SLIDE(**{name: getattr(self, name) for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.
         slide.set_output(transform="default")
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
-        include_input = check_flag("include_input", self.include_input)
-        if not (include_input or slide.weights_):
-            raise ValueError("include_input is False, but depth is 0; use at least one layer")
         fitted._first = 0 if include_input else rows.shape[1]
         svm = MultiWidthSVC(len(slide.weights_) + include_input)
         svm.set_params(**{name: getattr(self, name) for name in svm.get_params(deep=False) if name != "groups"})

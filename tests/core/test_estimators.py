@@ -157,9 +157,9 @@ def test_that_the_svm_sees_only_the_layers_above_the_input_if_it_is_left_out_and
     np.testing.assert_array_equal(model.svm_.widths_, svm.widths_)
     np.testing.assert_array_equal(model.decision_function(X), svm.decision_function(slide.transform(X)[:, 64:]))
     with pytest.raises(ValueError, match="include_input is False, but depth is 0; use at least one layer"):
-        SLIDEClassifier(depth=0, include_input=False).fit(X, y)
+        SLIDEClassifier(depth=0, include_input=False).fit(X, y, progress=StopAfter(1))
     with pytest.raises(ValueError, match="include_input is 'no'; it must be True or False"):
-        SLIDEClassifier(include_input="no").fit(X, y)
+        SLIDEClassifier(include_input="no").fit(X, y, progress=StopAfter(1))
 
 
 @pytest.mark.parametrize("base", [SLIDE, MultiWidthSVC, SLIDEClassifier])
@@ -319,6 +319,9 @@ def test_that_groups_follow_the_names_that_slide_gives_to_its_features():
         assert MultiWidthSVC(groups, "median", C=1.0).fit(rows, y).model_.embedding.sizes == sizes
     for wrong in (4, (12, 24)):
         with pytest.raises(ValueError, match="define 3 layers of 12, 12, 12 columns; leave groups at"):
+            MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
+    for wrong in (np.array(3), iter(layers)):  # a second fit could not read the iterator again
+        with pytest.raises(ValueError, match=r"groups is .*; it must be an integer, 1 or more"):
             MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
 
 

@@ -1,7 +1,7 @@
 """`MultiWidthSVC`, the multi-width SVM as a scikit-learn classifier."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import fields, replace
@@ -279,7 +279,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             if groups != "auto":
                 raise ValueError(f'groups is {groups!r}; it must be "auto", a number of blocks, block sizes, or None')
             return None if names is None else layer_sizes(names)
-        given = tuple(groups) if isinstance(groups, Iterable) else groups
+        given: tuple[int, ...] | int | None = listed(groups)
         if given is not None and names is not None:
             named = None
             # If only some of the names have a layer number, `groups` is not compared with the names.
