@@ -142,6 +142,8 @@ FAILURES = {
     "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",
     "fill . -o ../x.csv": ".: is not a text file; give a table (.csv)",
+    "sweep tiny.npz --store .": ".: this is not a file, so it cannot be a run store; give another name",
+    "train tiny.npz -o /": "/: this is not a file, so it cannot be a run store; give another name",
     "benchmark --stored --store r": "r: this run store does not exist; check the name",
     "benchmark convex=nowhere.csv --store r": "nowhere.csv: does not exist; give a file, or a name",
     "benchmark convex=alone.csv --store r": "alone: no class has two rows, so no row can be held out for a test; add",

@@ -45,7 +45,7 @@ _PROBE = 64 << 10
 def store_files(path: Path) -> list[Path]:
     """Return all paths of a run store: the database, SQLite's -wal and -shm files, and the folder of array files."""
     paths = {path, Path(os.path.realpath(path))}  # If `path` is a symbolic link, its target is included.
-    return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
+    return [Path(f"{each}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
 class StoreReplaced(OSError):

@@ -590,7 +590,7 @@ def _stored_run(values: tuple[Any, ...]) -> StoredRun:
 
 
 def _array_folder(path: Path) -> Path:
-    return path.with_name(f"{path.name}.arrays")
+    return Path(f"{path}.arrays")
 
 
 def _sync_folder(folder: Path) -> None:
