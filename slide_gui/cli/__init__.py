@@ -29,8 +29,11 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed the stream, as in `slide-gui … >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif sys.platform == "win32":  # the default encodings on Windows lack characters such as ⁰
-            getattr(sys, name).reconfigure(encoding="utf-8")
+        else:
+            # On Windows, the default encodings of pipes and files lack characters such as ⁰. On other systems, the
+            # locale sets the encoding, and missing characters are written as escape sequences.
+            encoding = "utf-8" if sys.platform == "win32" else None
+            getattr(sys, name).reconfigure(encoding=encoding, errors="backslashreplace")
     from slide_gui.cli.console import guarded
 
     arguments = list(sys.argv[1:] if argv is None else argv)

@@ -143,7 +143,8 @@ def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[s
     After the lines, the name of each file in `saved` is printed. Paths in the JSON document are written as strings.
     """
     if arguments.json:
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=os.fspath)
+        to_ascii = "utf" not in str(sys.stdout.encoding).lower()
+        text = json.dumps(document, indent=2, ensure_ascii=to_ascii, allow_nan=False, default=os.fspath)
         # Control characters and lone surrogates are escaped, so that a terminal shows them as text and a JSON parser
         # restores them exactly.
         text = re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text)

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import re
 import subprocess
@@ -55,6 +56,19 @@ def test_that_output_on_windows_is_utf_8_and_discarded_without_a_reader(monkeypa
     assert stream.buffer.getvalue().decode().splitlines() == [f"slide-gui {__version__}", "h⁰ → h¹"]
     with (tmp_path / "out").open("w") as stream, console._without_reader(stream):
         raise OSError(errno.EINVAL, "Invalid argument")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="output on Windows is UTF-8")
+def test_that_results_are_printed_and_saved_if_the_encoding_of_the_locale_lacks_characters(tmp_path, monkeypatch):
+    rows = "".join(f"{k % 7},{k % 5},{'é' if k % 2 else 'Ω'}\n" for k in range(40))
+    (tmp_path / "a.csv").write_text(f"a,b,label\n{rows}", encoding="utf-8")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    train = ["-m", "slide_gui", "train", "a.csv", "--depth", "1", "--method", "median", "--save-model", "m.npz"]
+    code, out, _ = started(tmp_path, *train)
+    assert (code, out.splitlines()[-1]) == (0, "saved m.npz")
+    assert r"noise 1\u2212p = 0.3" in out
+    code, out, _ = started(tmp_path, *train, "--json")
+    assert (code, json.loads(out)["label_names"]) == (0, ["é", "Ω"])
 
 
 def test_that_help_names_every_subcommand_and_each_has_its_own(cli):
