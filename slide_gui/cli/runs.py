@@ -387,9 +387,10 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
     flip = document["flip"]
     if flip is not None and flip["features"]:
         smaller = "no smaller set changes the class" if flip["fewest"] else "a smaller set may also change it"
-        which = f"its minimum or maximum, whichever is farther from its value ({smaller})"
+        value = f"its minimum or maximum, whichever is farther from its value ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
-        yield f"the class becomes {flip['class']} if each of these features is set to {which}: {features}"
+        inputs = "features" if shape is None else "pixels (row, column)"
+        yield f"the class becomes {flip['class']} if each of these {inputs} is set to {value}: {features}"
     elif flip is not None:
         yield "the search found no small set of features that changes the predicted class, but it did not try all sets"
 
