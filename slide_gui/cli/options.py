@@ -524,7 +524,8 @@ _SDA = {
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a single run for autoencoders, for scikit-learn estimators, and for the labels used."""
     usual = SdaParameters()
-    group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the noise level of every layer.")
+    about = f"--noise is the noise level of every layer (default: {usual.noise:g})."
+    group = parser.add_argument_group("autoencoders (sda-svm, sda)", about)
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"
     group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
     add_fields(group, usual, **_SDA)
