@@ -253,7 +253,7 @@ def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> di
             {**_describe_point(answer), "best_on_validation": place(answer.point) in marked} for answer in state.done
         ],
         "chosen": [_describe_point(answer) for answer in state.final] or None,
-        "chosen_mean": asdict(mean_rate(state.final)) if state.final else None,
+        "chosen_mean": asdict(mean_rate(state.final, every_split=True)) if state.final else None,
         "faults": state.faults,
     }
 
@@ -278,7 +278,7 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         selected = f"selected {place_name(point.noise, point.depth)}; " * METHODS[base.method].stacked
         yield f"{fold}split {point.split}, seed {point.seed}: {selected}test error {run.rate}"
     if state.final:
-        mean = mean_rate(state.final)
+        mean = mean_rate(state.final, every_split=True)
         spread = "" if mean.n_splits == 1 else f", standard deviation over splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
 

@@ -344,6 +344,7 @@ def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and
     assert found == splits_rate([one.rate for one in same], [(one.row_errors,) for one in same])
     assert (found.error, found.covers) == (9 / 150, "rows and splits")
     assert mean_rate([*same, same[0]]) == found  # a run that two splits share is counted once
+    assert mean_rate([*same, same[0]], every_split=True).error == 12 / 200
     assert mean_rate([*same[:2], evaluated(2, 7, split=2, test_set="other")]).covers == "splits"
     assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
 

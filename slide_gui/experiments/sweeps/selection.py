@@ -87,13 +87,20 @@ def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
 
 
-def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
+def mean_rate(results: Sequence[PointResult], *, every_split: bool = False) -> ErrorRate:
     """Return the mean error of several results with its confidence interval (`splits_rate`).
 
     If the data are divided into folds, the test results on all folds with the same split and seed are treated as one
     result. Validation results on several folds are averaged like other results, because a row can be a validation row
-    in several folds. If several splits select the same point, they share the run that tests this point, and this run is
-    counted only once.
+    in several folds.
+
+    Parameters
+    ----------
+    results : sequence of PointResult
+        Results of several splits and seeds. Some of them may share a run.
+    every_split : bool
+        True to count a run for every split that selects it. Otherwise a run is counted only once, because splits and
+        seeds that have no effect on a run are not independent of each other.
 
     Raises
     ------
@@ -105,7 +112,8 @@ def mean_rate(results: Sequence[PointResult]) -> ErrorRate:
         point = result.point
         alone = point.fold is None or point.spec.evaluate == "validation"
         draws.setdefault(number if alone else (point.split, point.seed), []).append(result)
-    draws = {tuple(result.point.spec.hash for result in folds): folds for folds in draws.values()}
+    if not every_split:
+        draws = {tuple(result.point.spec.hash for result in folds): folds for folds in draws.values()}
     rates = [ErrorRate.of_folds([result.rate for result in folds]) for folds in draws.values()]
     return splits_rate(rates, [tuple(result.row_errors for result in folds) for folds in draws.values()])
 
