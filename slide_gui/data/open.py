@@ -182,7 +182,8 @@ def _read_files(
         if path.is_dir():
             raise DataError("is a folder; open it without other files", str(path))
         if size == 0:
-            raise DataError(f"is empty (0 bytes), expected {_KINDS}; choose another file", str(path))
+            problem = "is empty (0 bytes)" if path.is_file() else "is not a regular file"
+            raise DataError(f"{problem}, expected {_KINDS}; choose another file", str(path))
         with path.open("rb") as stream:
             start = stream.read(START)
         if is_idx_start(unpacked_start(start, str(path))):

@@ -244,6 +244,13 @@ def test_that_a_file_is_refused_in_one_sentence_before_much_memory_is_taken(tmp_
     assert peak < 16e6
 
 
+@pytest.mark.skipif(os.name == "nt", reason="makes a named pipe")
+def test_that_a_pipe_is_not_called_empty(tmp_path):
+    os.mkfifo(tmp_path / "x.csv")
+    with pytest.raises(DataError, match=r"is not a regular file, expected .*; choose another file"):
+        open_data([tmp_path / "x.csv"])
+
+
 @pytest.mark.parametrize("mark", ["NA", "?", "n/a", "NaN", "-nan", "null", "", '""', " na "])
 def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path, mark):
     for classes, kind in (("xy", "class"), ("01", "label")):
