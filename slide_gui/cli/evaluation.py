@@ -140,6 +140,8 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
     """Write the tables to the requested files and print them, after `origin`, the source of shipped tables."""
+    if not state.data:
+        warn("no run of the requested tables is stored; compute the tables first")
     times = time_rows(state)
     for path in arguments.tables:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)

@@ -30,6 +30,7 @@ def test_that_an_empty_store_takes_the_runs_of_a_folder_and_the_folder_alone_sho
     first = cli(f"{line} --store r.sqlite").json
     assert cli(f"{line} --store other.sqlite --workers 2").json["cells"] == first["cells"]
     assert cli("runs list other.sqlite --json").json == []
+    assert "no run of the requested tables is stored" in cli("benchmark --quick --stored --store other.sqlite").err
     with Path("runs/rectangles.jsonl").open("ab") as file:
         file.write(b'{"hash"')
     shown = cli("benchmark rectangles --quick --methods raw-svm pca-svm --stored --results runs --json")
