@@ -141,8 +141,7 @@ class Trial:
         trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
         if other is None:
             missing = "a plain SVM" if depth else "a setting with layers"
-            remedy = "increase the time limit (Settings or --budget)"
-            first, compared = "", f"The time ran out before {missing} was tested; {remedy}."
+            first, compared = "", f"The time ran out before {missing} was tested; increase the time limit."
         else:
             first = "" if self.layers_help else "The layers do not help on these data."
             if not depth and other.error < result.error:
@@ -271,7 +270,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     seconds = typical_seconds(first.points()[0].spec, shape)
     if seconds > 2 * budget:
         problem = f"the data set has {shape.classes} classes, so one setting takes {about(seconds)}"
-        remedy = f"increase the time limit to {seconds:.0f} s or more (Settings or --budget), or use fewer classes"
+        remedy = f"increase the time limit to {seconds:.0f} s or more, or use fewer classes"
         raise DataError(f"{problem}; {remedy}", dataset.name)
     return sweep
 
