@@ -51,6 +51,8 @@ def test_that_code_and_tables_fit_into_the_width_of_the_window(guide, width):
 @pytest.mark.parametrize("page", sorted(resource("help").rglob("*.md")), ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_that_every_link_of_a_page_leads_to_a_page_a_file_of_the_installation_a_command_or_data(page):
     links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+    for title, link in re.findall(r"[Pp]age \[([^]]+)\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert GUIDE_PAGES[link] == title
     for link in links:
         scheme, _, name = link.partition(":")
         if scheme in ("command", "data"):

@@ -13,7 +13,7 @@ GUIDE_PAGES = {
     "guide.md": "Guide",
     "tour.md": "Tour",
     "glossary.md": "Glossary",
-    "paper.md": "The paper",
+    "paper.md": "Paper",
     "measurements.md": "Measurements",
     "cluster.md": "Clusters",
     "licences.md": "Licences",
