@@ -202,7 +202,12 @@ def test_that_the_tour_is_offered_once_and_declined_or_started(small_example, ap
         at_rest(window)
         assert ("tour" in vars(window)) is first
         if first:
-            (window.tour.card.next if takes else window.tour.card.leave).click()
+            card = window.tour.card
+            assert (card.leave.toolTip(), card.next.toolTip()) == (
+                "Hide this offer. Later, you can start the tour in the menu Help", "Start the tour"
+            )  # fmt: skip
+            (card.next if takes else card.leave).click()
             assert window.tour.is_running is takes
-            assert window.tour.card.isVisible() is takes
+            assert card.isVisible() is takes
+            assert card.leave.toolTip().startswith("Leave the tour" if takes else "Hide")
         tear_down(window)

@@ -75,16 +75,16 @@ class TourCard(QFrame):
             # Markdown may refer to files and web pages. It is safe here, because the text comes from this program.
             each.setTextFormat(Qt.TextFormat.MarkdownText)
         row = nested(column, QHBoxLayout(), spacing=4)
-        self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
+        self.leave = add_button(self, row, "&Leave", kind="flat")
         row.addStretch(1)
         self.back = add_button(self, row, "&Back", "Show the previous card")
-        self.next = add_button(self, row, "&Next", "Show the next card", "primary")
+        self.next = add_button(self, row, "&Next", kind="primary")
         self.hide()
 
-    def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
+    def show_text(self, shown: CardText, state: str, words: tuple[str, str], tips: tuple[str, str]) -> None:
         """Show the text of a card below the label `state`, and let screen readers announce both.
 
-        `words` contains the labels of the buttons `leave` and `next`.
+        `words` and `tips` contain the labels and the tooltips of the buttons `leave` and `next`.
         """
         self._title.setFont(figure_font(self, strong=True))
         self._title.setText(shown.title)
@@ -94,8 +94,9 @@ class TourCard(QFrame):
         flags = Qt.TextInteractionFlag
         has_links = "](" in shown.action
         self.action.setTextInteractionFlags(flags.TextBrowserInteraction if has_links else flags.NoTextInteraction)
-        self.leave.setText(words[0])
-        self.next.setText(words[1])
+        for button, word, tip in zip((self.leave, self.next), words, tips, strict=True):
+            button.setText(word)
+            button.setToolTip(tip)
         self.set_state(state)
         self.show()
         self._fit()

@@ -233,7 +233,8 @@ class Tour(QObject):
     def offer(self) -> None:
         """Show a card that offers the tour."""
         self.card.back.hide()
-        self.card.show_text(OFFER, "A tour", ("&Just look", "&Show me around"))
+        tips = "Hide this offer. Later, you can start the tour in the menu Help", "Start the tour"
+        self.card.show_text(OFFER, "A tour", ("&Just look", "&Show me around"), tips)
 
     def start(self) -> None:
         """Store a snapshot of the window, open the generated Rectangles and show the first card."""
@@ -286,7 +287,9 @@ class Tour(QObject):
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
-        self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
+        end = "Leave the tour and restore the window"
+        words, tips = ("&Leave", "Fi&nish" if last else "&Next"), (end, end if last else "Show the next card")
+        self.card.show_text(self._texts[number], self._state(), words, tips)
         self._surround()
         self._clock.start()  # When the timer calls `look`, Qt has updated the layout of the window.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
