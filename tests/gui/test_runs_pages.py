@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QSlider, QSpinBox
 
@@ -332,6 +332,15 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     assert show_page(window, "classifier").details.text().startswith("deleted run · ")
     window.actions_by_name["undo"].trigger()
     wait(lambda: not window.session.library.reading)
+    show_page(window, "runs")
+    wait(lambda: not window.session.library.reading)
+    for undo, mark in ((False, "deleted run"), (True, "test error")):
+        with RunStore(window.session.library.path) as other:
+            other.delete(keys, undo=undo)
+        QCoreApplication.sendEvent(window, QEvent(QEvent.Type.WindowActivate))
+        wait(lambda mark=mark: runs.comparison._captions[1].text().startswith(f"B · {mark}"))
+        assert show_page(window, "classifier").details.text().startswith("deleted run · ") is not undo
+        show_page(window, "runs")
     show_page(window, "runs")
     QTest.keyClick(runs.comparison._pixels, Qt.Key.Key_Down)
     assert runs.comparison.tiles.rows[0].tiles[0].marker == window.workspace.state.selection.pins[1]

@@ -41,6 +41,8 @@ class RunLibrary(QObject):
     ----------
     listed : bool
         True if the list `runs` has been read at least once.
+    gone : frozenset of str
+        Hashes of the runs that were in the list `runs` and have since been deleted by this window or another program.
 
     Signals
     -------
@@ -54,6 +56,7 @@ class RunLibrary(QObject):
         super().__init__(parent)
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
+        self.gone = frozenset[str]()
         self.listed = False
         # The library has its own queue, so that its short jobs need not wait for computations in the window's queue.
         self._queue = JobQueue(self)
@@ -88,8 +91,7 @@ class RunLibrary(QObject):
         if self.reading or not self.listed:
             self.refresh()  # A list that is currently being read may lack the new runs.
             return
-        self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
-        self.changed.emit()
+        self._list(tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values()))
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
@@ -124,10 +126,6 @@ class RunLibrary(QObject):
     def _change(self, text: str, apply: Callable[[Any], None], before: object, after: object) -> None:
         apply(after)
         self._workspace.history.record(text, apply, before, after)
-
-    def is_deleted(self, key: str) -> bool:
-        """Return True if the run with this hash was deleted in this window and has not been restored."""
-        return any(key in keys for keys in self.deleted) and all(run.hash != key for run in self.runs)
 
     def without_result(self, key: str) -> StoredRun | None:
         """Return the shipped run with this hash if the program contains the run without its result, else None."""
@@ -227,6 +225,7 @@ class RunLibrary(QObject):
         self.changed.emit()
 
     def _list(self, runs: tuple[StoredRun, ...]) -> None:
+        self.gone = self.gone.union(run.hash for run in self.runs).difference(run.hash for run in runs)
         self.runs, self.listed = runs, True
         self.changed.emit()
 

@@ -310,7 +310,7 @@ class ClassifierPage(Page):
             parts.append(f"results version {result.numerics} (this program has another version)")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
-        if self._controller.library.is_deleted(result.hash):
+        if result.hash in self._controller.library.gone:
             parts.insert(0, "deleted run")
         parts += filter(None, [ClassRates.of(result.confusion, self._names(result)).sentence.removesuffix(".")])
         parts.append(f"training error {per_cent(100 * result.train_error)}")

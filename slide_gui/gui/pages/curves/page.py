@@ -370,7 +370,7 @@ class CurvesPage(Page):
         if isinstance(trial, TrialState | Trial):
             done += trial.done
         # Results of deleted runs are left out, except during a sweep, which may have computed these runs again.
-        deleted = set[str]() if self._controller.sweep.running else set().union(*self._controller.library.deleted)
+        deleted = frozenset[str]() if self._controller.sweep.running else self._controller.library.gone
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         runs = self._controller.library.runs
         if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):

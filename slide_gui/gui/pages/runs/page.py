@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -62,10 +62,14 @@ class RunsPage(Page):
             self._n_finished = finished
             self._library.refresh()
 
+    def event(self, event: QEvent) -> bool:
+        # Another window or a command may have changed the run store.
+        if event.type() in (QEvent.Type.Show, QEvent.Type.WindowActivate) and not self._library.reading:
+            self._library.refresh()
+        return super().event(event)
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._library.reading:  # Another window or a command may have changed the run store.
-            self._library.refresh()
         self.refresh()
 
     @Slot()
@@ -240,7 +244,7 @@ class ComparisonView(QWidget):
         """Describe each run above its confusion matrix, and mention if it was deleted after the comparison."""
         if (shown := self._shown) is not None:
             for name, result, caption in zip("AB", (shown.first, shown.second), self._captions, strict=True):
-                mark = "deleted run · " if self._library.is_deleted(result.hash) else ""
+                mark = "deleted run · " if result.hash in self._library.gone else ""
                 caption.setText(f"{name} · {mark}{_describe(result)}")
 
     def numbers(self) -> str:
