@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QSlider, QSpinBox
 
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
@@ -353,6 +354,10 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     shown = [tile for row in tiles.rows for tile in row.tiles]
     assert (len(shown), len({tile.scale for tile in shown})) == (12, 1)
     np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # both runs have the same stack
+    raw = RunSpec(labelled().fingerprint, stack=StackParameters(depth=0), svm=QUICK)
+    save(window, window.session.library.path.parent, run(labelled(), raw))
+    runs.run_table.compare_requested.emit((window.session.library.runs[-1].hash, keys[0]))
+    wait(lambda: [row.title for row in tiles.rows] == ["A: 0 layers", "B", "A − B: 0 layers"])
     open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)
     wait(lambda: "used the open data" in runs.comparison.why_not.text())

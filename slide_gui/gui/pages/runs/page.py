@@ -28,7 +28,7 @@ from slide_gui.gui.widgets.controls import ElidedBox, LowScroll, label, with_key
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.text import count, dataset_title, label_names, p_value_text, pixel_name
+from slide_gui.text import count, counted, dataset_title, label_names, p_value_text, pixel_name
 
 _MOST_PIXELS = 8  # Largest number of pinned pixels for which rows of W are compared.
 
@@ -302,7 +302,8 @@ class ComparisonView(QWidget):
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
-            lines.append(TileRow(title, note, color, False, tiles))
+            name = title if len(weights) == depth else f"{title}: {counted(len(weights), 'layer')}"
+            lines.append(TileRow(name, note, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._bar.set_scale(scale)
         self._show_tiles(True)
