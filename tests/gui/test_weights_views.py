@@ -549,6 +549,7 @@ def test_that_formula_and_shuffle_name_the_kernel_and_features_that_are_not_pixe
     view.start()
     wait(lambda: view.fit is not None)
     assert "use pixel positions" in view.status.text()
+    assert "uses the positions of pixels, so W changes" in window.weights_page.shown_view()._sentence.text()
     assert sharing(window).isEnabled()
     open_data(window, replace(dataset(), image_shape=None))
     assert window.workspace.state.parameters.sharing == sharing(window).currentData() == "none"

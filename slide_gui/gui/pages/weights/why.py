@@ -37,7 +37,7 @@ EXPERIMENTS = (
         name=SHUFFLE,
         title="Shuffled pixels",
         make=late("slide_gui.gui.pages.weights.shuffle", "ShuffleView"),
-        about="W does not depend on the positions of pixels",
+        about="weights fitted to shuffled pixels",
     ),
     ViewSpec(
         "Fill",
@@ -49,6 +49,7 @@ EXPERIMENTS = (
     ),
 )
 """The experiments in the order of their tabs. The second argument of each `ViewSpec` is shown above the experiment."""
+_KERNELS = "Press “Shuffle pixels”. One kernel for all pixels uses the positions of pixels, so W changes."
 
 
 class WhyView(View):
@@ -113,7 +114,8 @@ class WhyView(View):
     def refresh(self) -> None:
         for number, spec in enumerate(EXPERIMENTS):
             self.tabs.setTabToolTip(number, self._workspace.worded(spec.tip))
-        self._sentence.setText(self._workspace.worded(self.experiment.tip))
+        shares = self.experiment.name == SHUFFLE and self._workspace.state.parameters.sharing != "none"
+        self._sentence.setText(_KERNELS if shares else self._workspace.worded(self.experiment.tip))
         self.part.refresh()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
