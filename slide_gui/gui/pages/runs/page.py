@@ -226,7 +226,9 @@ class ComparisonView(QWidget):
         if shown is None:
             self.answer.setText(f"Stopped. {_EMPTY}")
             return
-        self.answer.setText(_sentence(shown))
+        depth, other = shown.first.spec.stack.depth, shown.second.spec.stack.depth
+        layers = f" · A has {counted(depth, 'layer')}, B has {other}" if shown.rows and depth != other else ""
+        self.answer.setText(_sentence(shown) + layers)
         worst = max((worst_mistake(result.confusion) for result in _complete(shown)), default=0.0)
         self.show_captions()
         for result, matrix in zip((shown.first, shown.second), self.matrices, strict=True):
@@ -302,8 +304,7 @@ class ComparisonView(QWidget):
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
-            name = title if len(weights) == depth else f"{title}: {counted(len(weights), 'layer')}"
-            lines.append(TileRow(name, note, color, False, tiles))
+            lines.append(TileRow(title, note, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._bar.set_scale(scale)
         self._show_tiles(True)
