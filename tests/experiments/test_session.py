@@ -95,12 +95,12 @@ def test_that_a_picture_has_the_name_of_its_data_and_not_their_folder_and_an_inc
         read_session(path)
 
 
-def test_that_a_picture_without_a_session_belongs_to_the_only_session_file_in_its_folder(tmp_path):
+def test_that_a_picture_without_a_session_belongs_to_the_session_file_of_the_same_name_only(tmp_path):
     save_figure(_figure, tmp_path / "figure.png", Style())
-    (tmp_path / "figure.slide-session").write_bytes(file_content(picture_text(_RECORD)))
-    assert read_session(tmp_path / "figure.png") == _RECORD
     (tmp_path / "other.slide-session").write_bytes(b"{}")
     assert read_session(tmp_path / "figure.png") is None
+    (tmp_path / "figure.slide-session").write_bytes(file_content(picture_text(_RECORD)))
+    assert read_session(tmp_path / "figure.png") == _RECORD
 
 
 def test_that_data_are_found_next_to_a_moved_session_and_in_known_folders(tmp_path):

@@ -143,7 +143,7 @@ def read_session(path: Path) -> SessionRecord | None:
     """Return the session that a session file, a picture or a bundle contains, or None if there is none.
 
     A bundle is a folder that contains a session file and a script with the same name. If a picture contains no session,
-    but its folder contains exactly one session file, that session file is read.
+    the session file with the same name in its folder is read, if there is one.
 
     Raises
     ------
@@ -164,8 +164,8 @@ def read_session(path: Path) -> SessionRecord | None:
         if len(marked[1]) > 2 * _MOST_BYTES:
             raise DataError("the session in this picture exceeds 1 MiB; export the picture again", str(path))
         return _read(_decoded(marked[1], path), path)
-    sessions = sorted(path.parent.glob(f"*{SUFFIX}"))
-    return read_session(sessions[0]) if len(sessions) == 1 else None
+    session = path.with_suffix(SUFFIX)
+    return read_session(session) if session.is_file() else None
 
 
 def _comment(content: bytes) -> bytes:
