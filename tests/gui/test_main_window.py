@@ -100,6 +100,8 @@ def test_that_each_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window)
 def test_that_the_full_screen_shows_only_the_weights_with_a_noise_slider_and_escape_returns(window):
     before, page, panel = window.geometry(), window.weights_page, window.panel
     page.set_view("flow")
+    window.workspace.confirmed = False
+    window.reading_preview.show_reading()
     window.actions_by_name["full_screen"].trigger()
     settle(0.05)
     assert window.isFullScreen()
@@ -120,6 +122,7 @@ def test_that_the_full_screen_shows_only_the_weights_with_a_noise_slider_and_esc
     assert not window.isFullScreen()
     assert window.geometry() == before
     assert panel.isVisible()
+    assert window.reading_preview.isVisible()
     assert page.tabs.button(0).isVisible()
     assert not slider.isVisible()
     window.actions_by_name["full_screen"].trigger()

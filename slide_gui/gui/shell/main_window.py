@@ -441,6 +441,7 @@ class MainWindow(QMainWindow):
         self.is_full = full
         for each in (self._title_bar, self._navigation, self.statusBar()):
             each.setVisible(not full)
+        self.reading_preview.setVisible(not full and not self.workspace.confirmed)
         self.weights_page.set_full_screen(full)
         self._show_panel()
         if full:
