@@ -183,15 +183,22 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
 def test_that_rows_of_a_table_pass_through_layers_of_the_same_columns_in_their_scale_and_colours(window):
     part, rows = window.weights_page.set_view("flow"), np.random.default_rng(0).random((30, 3), np.float32)
     names, scales = ("a", "b", "c"), ([[0.0] * 3, [10.0] * 3], [[5.0] * 3, [2.0] * 3])
+    part.view.canvas.setFocus()
     for name, scale in zip(("first", "second"), scales, strict=True):
         rows = rows[::-1].copy()
         open_data(window, Dataset(name, rows, rows[:0], feature_names=names, scaling=np.array(scale)))
+    assert window.focusWidget() is part.view
     choose(part.learned, window.workspace.earlier[0].fingerprint)
     row = rows[window.workspace.state.selection.sample]
     np.testing.assert_allclose(part.flow.clean, (2 * row + 5) / 10, rtol=1e-6)
     open_data(window, Dataset("third", rows[:, ::-1].copy(), rows[:0], feature_names=("d", "e", "f")))
     assert not part.learned.isEnabled()
     assert part._bar.accessibleDescription().startswith("x, T, hᵏ ")
+    part.view.setFocus()
+    open_data(window, dataset())
+    assert window.focusWidget() is part.view.canvas
+    window.weights_page.set_view("weights")
+    open_data(window, Dataset("third", rows[:, ::-1].copy(), rows[:0], feature_names=("d", "e", "f")))
     tiles = window.weights_page.set_view("weights").tiles
     tile = tiles.layout_of().tile(1, 0)
     assert " at f\nClick to enlarge · Ctrl+click to pin" in tiles.tip_at(tiles.layout_of().spot(tile, 2).center())

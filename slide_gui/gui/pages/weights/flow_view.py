@@ -309,10 +309,12 @@ class FlowView(Picker):
         return _layout(self.width(), self.devicePixelRatioF(), self._shape, height=self.height(), depth=depth)
 
     def _place(self) -> None:
-        layout = self.layout_of()
+        layout, has_focus = self.layout_of(), self.window().focusWidget() in (self, self.canvas)
         self.canvas.setVisible(not layout.bars)
         # The canvas receives the keyboard focus. If the canvas is hidden, the view itself receives it.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if layout.bars else Qt.FocusPolicy.NoFocus)
+        if has_focus:
+            (self if layout.bars else self.canvas).setFocus()
         box = layout.canvas.toAlignedRect()
         self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
 
