@@ -345,6 +345,19 @@ def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endles
     window.queue.cancel()
 
 
+def test_that_layers_are_not_fitted_again_if_a_job_interrupts_the_preparations_after_the_fit(window, monkeypatch):
+    begun, fits, update = threading.Event(), [], Explorer.update
+    monkeypatch.setattr(Explorer, "update", lambda *given, **options: fits.append(given) or update(*given, **options))
+    monkeypatch.setattr(Explorer, "prepare", lambda _self, _parameters, progress: working(begun)(progress=progress))
+    window.workspace.set_parameters(noise=0.77)
+    assert begun.wait(60)
+    begun.clear()
+    window.queue.submit("A requested job", lambda _progress: None, channel="other", failure="It failed")
+    wait(begun.is_set)  # the interrupted job starts again
+    assert len(fits) == 1
+    window.queue.cancel()
+
+
 @pytest.mark.parametrize("wanted", ["train", "try"])
 def test_that_files_open_at_once_during_a_training_or_trial_which_continues_if_they_are_unreadable(
     window, monkeypatch, tmp_path, wanted

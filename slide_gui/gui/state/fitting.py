@@ -125,7 +125,9 @@ class Fitting(QObject):
                 if payload is not None:
                     self._shown()
 
-            explorer.update(parameters, features, settle=seconds, progress=Listener(report))
+            # If another job interrupted `prepare`, the layers are already fitted when this job starts again.
+            if explorer.stored_fit(parameters) is None:
+                explorer.update(parameters, features, settle=seconds, progress=Listener(report))
             fit = explorer.stored_fit(parameters)
             assert fit is not None
             progress.report(1.0, fit)
