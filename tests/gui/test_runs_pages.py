@@ -67,6 +67,13 @@ def test_that_training_shows_error_and_misclassified_images_and_a_run_is_compute
     wait(lambda: runs.result is not None and runs.result.hash == first.hash)
 
 
+def test_that_the_empty_parts_of_a_page_opened_during_a_training_are_explained(window):
+    window.session.runs.train(window.session.runs.spec_of(QUICK))
+    page = show_page(window, "classifier")
+    assert page.confusion._placeholder == "The confusion matrix appears after the test."
+    assert not page.show_all.isVisible()
+
+
 def test_that_a_cancelled_training_stores_nothing_and_continues_to_the_same_result(window, every_payload):
     classifier, runs = show_page(window, "classifier"), window.session.runs
     classifier.train_button.click()

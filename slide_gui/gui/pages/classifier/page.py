@@ -85,7 +85,7 @@ class ClassifierPage(Page):
         controller.library.changed.connect(self._show_known)
         workspace.problem.connect(self.refresh)
         workspace.state_changed.connect(self.refresh)
-        self.refresh()
+        self._clear()
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         self.train_button = add_button(self, row, "Train", _TRAIN, "primary", clicked=self._toggle)
