@@ -108,12 +108,15 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
     return np.asarray(0xFF000000 | lut[:, 0] << 16 | lut[:, 1] << 8 | lut[:, 2], np.uint32)
 
 
-def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
+def colour_table(scale: ColorScale, zeroth: QColor | None = None, theme: Theme | None = None) -> NDArray[np.uint32]:
     """Return the 256 colours of a scale as integers 0xFFRRGGBB.
 
-    Entry 0 is the colour of NaN; if the colour `zeroth` is given, it replaces this entry.
+    Entry 0 is the colour of NaN; if the colour `zeroth` is given, it replaces this entry. If `theme` is the light theme,
+    the scale `INK` is reversed, so that large values are dark.
     """
     table = _packed(scale.map)
+    if scale is INK and theme is not None and not theme.is_dark:
+        table = np.concatenate([table[:1], table[:0:-1]])
     if zeroth is not None:
         table = table.copy()
         table[0] = zeroth.rgb()
@@ -152,10 +155,7 @@ def image_of(values: NDArray[np.float32], scale: ColorScale, theme: Theme, *, ze
 
     If `zeroth` is given, it is the colour of NaN.
     """
-    table = colour_table(scale, zeroth)
-    if scale is INK and not theme.is_dark:
-        table = np.concatenate([table[:1], table[:0:-1]])
-    return coloured_image(scale.indices(values), table)
+    return coloured_image(scale.indices(values), colour_table(scale, zeroth, theme))
 
 
 def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width: float = 2.0) -> None:

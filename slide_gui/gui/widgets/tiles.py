@@ -190,7 +190,9 @@ class TileRow:
         return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))
 
 
-def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:
+def bar_image(
+    values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], theme: Theme, background: str
+) -> QImage:
     """Return an image with one bar per value. The bars extend up or down from a zero line in the middle.
 
     Parameters
@@ -218,7 +220,8 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     if width >= 4 * count:
         inside[:, np.flatnonzero(np.diff(columns))] = False
     return coloured_image(
-        np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8), colour_table(scale, background)
+        np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8),
+        colour_table(scale, QColor(background), theme),
     )
 
 

@@ -361,7 +361,7 @@ class WeightTiles(PaintedWidget):
             if isinstance(tile, Mosaic):
                 image = mosaic_image(tile, size, theme)
             elif is_bars:
-                image = bar_image(tile.values, tile.scale, size, QColor(theme.background))
+                image = bar_image(tile.values, tile.scale, size, theme, theme.background)
             else:
                 image = image_of(tile.values, tile.scale, theme)
             self._images[tile.identity] = (size, theme), image

@@ -14,6 +14,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
 from slide_gui.gui.theme import LIGHT, towards
 from slide_gui.gui.widgets.image import MARGIN
+from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from tests.gui.helpers import press, record, spread
@@ -262,6 +263,9 @@ def test_that_plain_features_are_bars_in_their_colours_of_which_the_largest_are_
     (hovered,) = record(view.pixel_hovered)
     QTest.mouseMove(view, spot(view, 0, 0, 3))
     assert hovered == [(0, 0, 3)]
+    view.set_content(("row",), (row(Tile(values, INK, "", None)),))
+    shot = view.grab().toImage()
+    assert at(0, 0.2) == INK.lut()[1].tolist(), "the values of a row are dark on light paper, as the pixels of an image"
     many = np.zeros(5000, np.float32)
     many[2503] = -1.0
     view.set_content(("layer 1",), (row(Tile(many, SCALE)),))

@@ -351,7 +351,7 @@ class DecidedPart(QWidget):
         if shape is None:
             side = round(_SIDE * ratio)
             scale = ColorScale.symmetric(theme.diverging, float(np.abs(values).max(initial=1e-12)))
-            picture = QPixmap.fromImage(bar_image(values, scale, (side, side), QColor(theme.panel)))
+            picture = QPixmap.fromImage(bar_image(values, scale, (side, side), theme, theme.panel))
             spots = [QRectF((i + 0.5) * _SIDE / values.size, 0, 0, _SIDE) for i in changed]
         else:
             grid = PixelGrid(shape, 0, 0, integer_scale(max(shape), _SIDE, ratio))

@@ -410,7 +410,7 @@ class FlowView(Picker):
             if layout.bars:
                 scale = ColorScale.symmetric(theme.diverging, max(abs(tile.scale.low), abs(tile.scale.high)))
                 size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
-                image = bar_image(np.nan_to_num(values), scale, size, QColor(theme.background))
+                image = bar_image(np.nan_to_num(values), scale, size, theme, theme.background)
             else:
                 image = image_of(values, tile.scale, theme, zeroth=QColor(theme.accent_wash))
             self._images[tile, theme.name] = image
