@@ -289,6 +289,10 @@ def test_that_an_estimate_over_5_s_or_500_mb_is_offered_by_a_button(window, monk
     wait(lambda: not runs.estimate.running)
     assert runs.estimated is not None
     assert any(point.state == "refining" for point in curves.points())
+    monkeypatch.setattr(runs_module, "run_sweep", working(threading.Event()))
+    runs.start_sweep()
+    assert curves._why_empty() == "The sweep has not finished a point yet."
+    runs.stop()
 
 
 def test_that_an_automatic_estimate_ends_after_its_time_limit_and_is_offered(window, monkeypatch, endless):

@@ -321,7 +321,8 @@ class CurvesPage(Page):
     def _why_empty(self) -> str:
         """Explain why there are no points, and what the user can do."""
         other = "move the noise slider and wait" if self._controller.offered is None else "press Estimate this point"
-        return self._controller.why_not() or f"No points yet. Press Sweep, or {other}."
+        waits = "The sweep has not finished a point yet." if self._controller.sweep.running else ""
+        return self._controller.why_not() or waits or f"No points yet. Press Sweep, or {other}."
 
     def _show_settings(self, shown: Setting | None) -> None:
         texts = list(self._n_runs())
