@@ -194,14 +194,12 @@ def test_that_rows_of_a_table_pass_through_layers_of_the_same_columns_in_their_s
     open_data(window, Dataset("third", rows[:, ::-1].copy(), rows[:0], feature_names=("d", "e", "f")))
     assert not part.learned.isEnabled()
     assert part._bar.accessibleDescription().startswith("x, T, hᵏ ")
-    part.view.setFocus()
-    open_data(window, dataset())
-    assert window.focusWidget() is part.view.canvas
-    window.weights_page.set_view("weights")
-    open_data(window, Dataset("third", rows[:, ::-1].copy(), rows[:0], feature_names=("d", "e", "f")))
     tiles = window.weights_page.set_view("weights").tiles
     tile = tiles.layout_of().tile(1, 0)
     assert " at f\nClick to enlarge · Ctrl+click to pin" in tiles.tip_at(tiles.layout_of().spot(tile, 2).center())
+    window.weights_page.set_view("flow").view.setFocus()
+    open_data(window, dataset())
+    assert window.focusWidget() is part.view.canvas
 
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):
