@@ -111,8 +111,8 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
 def colour_table(scale: ColorScale, zeroth: QColor | None = None, theme: Theme | None = None) -> NDArray[np.uint32]:
     """Return the 256 colours of a scale as integers 0xFFRRGGBB.
 
-    Entry 0 is the colour of NaN; if the colour `zeroth` is given, it replaces this entry. If `theme` is the light theme,
-    the scale `INK` is reversed, so that large values are dark.
+    Entry 0 is the colour of NaN; if the colour `zeroth` is given, it replaces this entry. If `theme` is the light
+    theme, the scale `INK` is reversed, so that large values are dark.
     """
     table = _packed(scale.map)
     if scale is INK and theme is not None and not theme.is_dark:
