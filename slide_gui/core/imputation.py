@@ -41,7 +41,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     max_iter : int, default=8
         Number of EM passes, at least 1.
     ridge : float or None, default=None
-        The ridge r, in units of the variance of a column, at least 1e-9. None means d / (5 n) for n rows of d features.
+        The ridge r, in units of the variance of a column. Values below 1e-9 are replaced by 1e-9. None means d / (5 n)
+        for n rows of d features.
 
     Attributes
     ----------

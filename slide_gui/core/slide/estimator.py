@@ -48,7 +48,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         types give the same first layer. On other rows, at noise levels of 0.1 or more, float32 changes each row of the
         weights W (including the bias) by up to 4e-5 / noise of its norm. If the mean of a column is much larger than
         its standard deviation, centre the column, or use float64. At noise levels below 0.1, products are always summed
-        in float64.
+        in float64. The squares of values below 1e-19 are too small for float32, so scale such features, or use float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"
