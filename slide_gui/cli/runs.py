@@ -88,7 +88,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _learns(base: RunSpec) -> bool:
-    """Check a run and return True if it learns widths."""
+    """Return True if a run learns widths. Raise ValueError if the run is invalid."""
     return base.checked().svm.widths == "learn" and METHODS[base.method].learns
 
 

@@ -43,7 +43,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
 
 
 def open_store(path: Path, *, read_only: bool = True) -> RunStore:
-    """Open an existing run store. Refuse a path at which there is no file."""
+    """Open an existing run store. Raise an error if there is no file at the path."""
     if not path.is_file():
         raise UsageError(f"{str(path)!r}: this run store does not exist; check the name")
     return RunStore(path, read_only=read_only)

@@ -251,8 +251,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X
-        # When fitting, NaN is not checked here but in `fit_stack`, so that a memmap is not read once more for the
-        # check.
+        # During a fit, `fit_stack` checks for NaN instead, so that a memmap is not read an additional time.
         rows = checked_rows(
             self,
             X,

@@ -278,9 +278,9 @@ class _Point:
 def _solved(
     kernel: Array, active: Indices, y: Array, ridge: Array | float, near: Bordered | None, progress: Progress
 ) -> tuple[Bordered, _Point]:
-    """Return the linear system of the points `active`, and its solution as an iterate.
+    """Build and solve the linear system of the points `active`. Return the system and the iterate at its solution.
 
-    The factorisation of the system `near` is reused if it gives an accurate solution.
+    The factorisation of an earlier system, `near`, is reused if it gives an accurate solution.
     """
     if near is not None:
         try:
@@ -305,7 +305,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection on its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the penalty of point i is 1/ridge_i = C · largest/ridge_i
+    C, loss = 1.0 / largest, y * (largest / ridge)  # point i has the penalty 1 / ridge[i] = C · (largest / ridge[i])
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

@@ -76,10 +76,10 @@ def remaining_cost(
             continue
         fingerprint, shape = "" if info is None else info.fingerprint, shapes[task.plan.data]
         points = task.plan.candidates(fingerprint, "", task.split)
-        # Runs on different validation sets take equally long.
+        # The duration of a run does not depend on its validation set.
         seconds = [cost.seconds(RunKind.of(point.spec, shape)) for point in points[: task.plan.n_candidates]]
         runs = list(zip([point.spec for point in points], cycle(seconds))) if task.plan.selects else []
-        # Computing a hash is slow, so no hashes are computed for a split of which no run can be stored.
+        # Computing hashes is slow, so they are not computed if the store cannot contain a run of this split.
         if (fingerprint, points[0].seed) in seeds:
             runs = [run for run in runs if run[0].hash not in stored]
         final = task.plan.final(points[-1]).spec

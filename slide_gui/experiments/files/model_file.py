@@ -89,7 +89,7 @@ class FittedModel:
         unit = dataset.generated if dataset.image_shape else 0 <= dataset.train.min() <= dataset.train.max() <= 1
         if scaling is None and unit:
             scaling = np.repeat([[0.0], [1.0]], dataset.n_features, axis=1)
-        # Images have no feature names. If they were read from a table, the column names in its header are used.
+        # Images have no feature names, unless they were read from a table with column names.
         if not names and opened.header:
             others = {opened.label_column, *opened.left_out}
             names = tuple(name for k, name in enumerate(opened.columns) if k not in others)

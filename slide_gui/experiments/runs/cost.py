@@ -180,7 +180,7 @@ class CostModel:
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # Cache of estimates, which are requested often.
+        self._expected: dict[RunKind, float] = {}  # Estimates that are cached because they are requested often.
 
     def measured(self, kind: RunKind) -> bool:
         """Return True if the duration of a similar run, as defined by `RunKind.is_like`, has been measured."""

@@ -72,7 +72,7 @@ METHODS = table_of(
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers, with median widths times one factor that is selected together with C",
+        "an SVM on SLIDE’s layers, with median widths multiplied by one factor, which is selected with C",
         stacked=True,
     ),
     Method("pca-svm", "PCA-SVM", "an SVM on principal components with a given fraction of variance", projection=PCA),
@@ -645,8 +645,8 @@ class SweepSpec:
         Raises
         ------
         ValueError
-            If a field has no values or a value out of range, or if there are no validation rows for selecting noise and
-            depth (`choose`).
+            If a field of the sweep is empty or contains a value out of range. Also if noise level and depth are to be
+            selected (`choose`), but there are no validation rows.
         """
         return self._points
 

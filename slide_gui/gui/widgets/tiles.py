@@ -181,10 +181,10 @@ class TileRow:
     is_mosaics: bool = False
 
     def reusing(self, old: "TileRow") -> "TileRow":
-        """Return this row with tiles of the previous row `old` instead of new tiles that look the same.
+        """Return a copy of this row that reuses each tile of the previous row `old` that looks the same as the new one.
 
-        The images of the previous tiles are cached, so these tiles need not be drawn again. Both rows must have the
-        same number of tiles.
+        The images of the previous tiles are cached, so they need not be drawn again. Both rows must have the same
+        number of tiles.
         """
         pairs = zip(old.tiles, self.tiles, strict=True)
         return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))

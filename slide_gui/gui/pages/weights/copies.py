@@ -249,7 +249,7 @@ class CopiesView(Experiment):
         self._fitted: Layer | None = None  # The fitted layer for which `_study` computes W_m.
         self._study: CopiesStudy | None = None  # The object that computes `copies`; None if nothing is left to compute.
         self.copies: Copies | None = None
-        # The number of copies m that the user selected. Its W_m may not be computed yet for the current layer.
+        # The number of copies m that the user selected. W_m may not have been computed yet for the current layer.
         self._wanted = 32
         self._job: int | None = None
         self._outdated = False  # True if `copies` belongs to an earlier fit of the layers.

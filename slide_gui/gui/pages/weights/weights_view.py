@@ -23,7 +23,7 @@ from slide_gui.text import layer_name, level
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
-_LEAST_WIDTH = 204  # The column with the image and the numbers is at least this number of pixels wide.
+_LEAST_WIDTH = 204  # Minimum width, in pixels, of the column with the image and the numbers.
 _LEAST_SIDE, _MOST_SIDE = 140, 504  # Smallest and largest side length of the image in pixels.
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
