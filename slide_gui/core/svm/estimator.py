@@ -177,13 +177,13 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         y : array-like of shape (n,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, 0 or more. In the final training, the C of each row is multiplied by the row's weight. If
-            widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C are
-            selected, errors are weighted. If C is selected, the weights are first divided by the mean of the positive
-            weights, so that only their ratios matter; `C_` refers to the divided weights. The subset, the held-out rows
-            and the median distances ignore weights, so repeated rows may give other widths and another C than weights.
-            Rows of weight 0 are left out, but they count towards "balanced" class weights. Other weights below 1e-15
-            times the largest weight are raised to this value.
+            Weights of the rows, 0 or more. In the final training, the C of each row is multiplied by the row's weight.
+            If widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C
+            are selected, errors are weighted. If C is selected, the weights are first divided by the mean of the
+            positive weights, so that only their ratios matter; `C_` refers to the divided weights. The subset, the
+            held-out rows and the median distances ignore weights. Repeating rows may therefore lead to different widths
+            and a different C than weighting them. Rows of weight 0 are left out, but they count towards "balanced"
+            class weights. Other weights below 1e-15 times the largest weight are raised to this value.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional
