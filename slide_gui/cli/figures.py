@@ -83,7 +83,9 @@ def _outputs(
         if wanted not in formats:
             raise UsageError(f"--format is {wanted!r}; it must be one of {', '.join(formats)}")
     if bundle is not None and (arguments.output or arguments.format or arguments.no_session):
-        raise UsageError("--bundle writes one folder with figure and session; leave out --output, --format and --no-session")
+        raise UsageError(
+            "--bundle writes a folder with the figure and its session; leave out --output, --format and --no-session"
+        )
     if arguments.format:
         outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
     else:
