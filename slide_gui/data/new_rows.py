@@ -90,7 +90,7 @@ def read_new_rows(
         chosen = [columns[requested_column(each, columns, str(path))] for each in given]
         if features := [name for name in chosen if name in needed]:
             raise DataError(f"column {listed_names(features[:1])} is a feature of the model; choose another", str(path))
-        label = NO_COLUMN if label == NO_COLUMN else chosen[0]
+        label = NO_COLUMN if label == NO_COLUMN or chosen[0] in chosen[1:] else chosen[0]
         left_out = tuple(name for name in columns if name not in needed and name != label)
         reading = replace(reading, label_column=label, header=layout.reading.header, left_out=left_out)
         part = read_csv(path, reading, progress=progress)

@@ -439,6 +439,8 @@ def test_that_a_feature_of_the_model_cannot_be_the_label_or_be_left_out(cli, tab
     assert "has no column 'nope'" in cli("predict model.npz plants.csv --leave-out nope", code=1).err
     by_number = cli("predict model.npz plants.csv --label-column 4 --json").json
     assert by_number["n_test"] == 90
+    without_labels = cli("predict model.npz plants.csv --leave-out 4 --json").json
+    assert without_labels == cli("predict model.npz plants.csv --label-column none --json").json
 
 
 @pytest.mark.parametrize("name", ["widths", "scaling", "vectors", "biases"])
