@@ -578,8 +578,8 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
 def refuse_unused(arguments: argparse.Namespace, base: RunSpec) -> None:
     """Refuse an option that has no effect on a run, such as --widths for a method that does not use it.
 
-    `RunSpec.checked` resets the values of options that the run does not use, which reveals these options. At depth
-    0, the options of a stack are accepted, so that a script can use the same options at every depth.
+    An option has no effect if `RunSpec.checked` resets its value. At depth 0, the options of a stack are accepted, so
+    that a script can use the same options at every depth.
 
     Raises
     ------

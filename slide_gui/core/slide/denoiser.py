@@ -342,7 +342,7 @@ class CorruptedCopies:
         Raises
         ------
         ValueError
-            If `add` was not called yet, or if Q is singular.
+            If `add` has not been called yet, or if Q is singular.
         """
         if self.copies == 0:
             raise ValueError("there are no corrupted copies yet: call add() first")

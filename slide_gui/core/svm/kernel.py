@@ -113,8 +113,8 @@ def median_distances(
 ) -> Array:
     """Return the median squared distance between two rows for each block of columns, using at most `max_rows` rows.
 
-    If more than half of the pairs consist of equal rows, the median would be 0, and the mean is returned instead. For a
-    constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
+    If more than half of the pairs consist of equal rows, the median would be 0; the mean is then returned instead. For
+    a constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
     if len(Z) > max_rows:

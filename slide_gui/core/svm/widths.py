@@ -402,7 +402,7 @@ def learn_widths(
 
 
 _Start = tuple[int, Array, Array, Array | None]
-"""Start of a descent: its index, the centre of prior and bounds, the initial θ, and the approximate Hessian or None."""
+"""Start of a descent: its index, the centre of the prior and of the bounds, the initial θ, and a Hessian or None."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:

@@ -285,7 +285,7 @@ class CellPlan:
         return SelectedCandidate(self.final(chosen.point, chosen.best_epoch), chosen.validation_error)
 
 
-@lru_cache(maxsize=256)  # The cache can hold more entries than the protocol has cells.
+@lru_cache(maxsize=256)  # The cache can hold the candidates of every method on every data set.
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
     """Return one candidate run for each combination of the parameter values in `CellPlan.axes`.
 

@@ -41,12 +41,12 @@ class Preview:
         Parameters of the stack.
     rows : dict of int to ndarray of shape (layers, d + 1)
         Maps the index of a feature to the rows of W that reconstruct it. The last element of each row is the bias. The
-        first row is the exact row of the first layer. If layers can be interpolated, the interpolated rows of the other
-        layers follow.
+        first row is the exact row of layer 1. If the weights of deeper layers can be interpolated between noise levels,
+        their rows follow.
     rms : ndarray of shape (layers, d), or None
         Root mean square of each input feature of the interpolated layers. None if no layers are interpolated.
     layers : tuple of ApproximateLayer
-        Approximations of all layers. Empty if they are not computed yet.
+        Approximations of all layers. Empty if they have not been computed yet.
     """
 
     parameters: StackParameters

@@ -146,7 +146,7 @@ FIT_ROWS = table_of(
 )
 
 CHOOSE = table_of(
-    Choice("none", "nothing", "select neither noise nor depth"),
+    Choice("none", "nothing", "select neither noise level nor depth"),
     Choice("each", "for each split", "select noise and depth by validation error, separately for each split and seed"),
     Choice("pooled", "once for all splits", "select noise and depth once, by mean validation error over all splits"),
 )
@@ -645,8 +645,8 @@ class SweepSpec:
         Raises
         ------
         ValueError
-            If a field of the sweep is empty or contains a value out of range. Also if noise level and depth are to be
-            selected (`choose`), but there are no validation rows.
+            If a field of the sweep is empty or contains a value out of range, or if noise level and depth are to be
+            selected (`choose`) but there are no validation rows.
         """
         return self._points
 

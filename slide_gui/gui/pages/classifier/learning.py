@@ -210,7 +210,7 @@ class ShareBars(QWidget):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._grid.setRowStretch(_PLACEHOLDER_ROW, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        self.setAccessibleName("Bars with the share of each layer in the kernel exponent")
+        self.setAccessibleName("Bars that show the share of each layer in the kernel exponent")
         self.set_shares((), (), ())
         theme_changed().connect(self._show)
 

@@ -35,7 +35,7 @@ class ShuffleView(Experiment):
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Input and row of W: original, shuffled and put back")
+        super().__init__(context, parent, "Input and row of W: original, shuffled and restored")
         # Tooltips do not name features, because a position in a shuffled tile does not identify a feature.
         self.tiles.name_feature = None
         self._seed = -1
