@@ -262,7 +262,7 @@ class Projection:
         return value
 
     def estimator(self, amount: float) -> Estimator:
-        """Return the scikit-learn transformer that keeps a fraction `amount` of the variance, or `amount` components."""
+        """Return the transformer that keeps a fraction `amount` of the variance, or `amount` components."""
         components = int(amount) if self.amount_kind == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 

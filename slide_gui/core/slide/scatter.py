@@ -114,8 +114,8 @@ class Scatter:
         parameters : StackParameters, optional
             Only the squashing function, the threshold and the data type are used.
         weights : sequence of ndarray of shape (d, d + 1)
-            Weights W¹, …, Wᵏ of layers 1 to k, such as ``SLIDE.weights_``. Without weights, the result is the scatter
-            matrix of T(x).
+            Weights W¹, …, Wᵏ of layers 1 to k, such as ``SLIDE.weights_``. Without weights, the result is the
+            scatter matrix of T(x).
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the computation.
 
