@@ -138,6 +138,7 @@ FAILURES = {
     "train three-rows.csv --leave-out label": "three-rows: the last column is left out; choose the label column",
     "train flowers.csv --held-out 0 -o r.sqlite": "flowers: there are no test rows; hold out rows of the training file",
     "sweep flowers.csv --held-out 0 --store r --on-split --evaluate validation --choose": "flowers: there are no",
+    "try flowers.csv --held-out 0": "no labelled test rows; open only the training file, and hold out some of its rows",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",

@@ -249,9 +249,8 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
     budget = checked_budget(budget)
     dataset.check_classes()
     if dataset.n_test == 0 or dataset.test_labels is None:
-        raise DataError(
-            "there are no labelled test rows; hold out training rows instead of using a test file", dataset.name
-        )
+        problem = "there are no labelled test rows; open only the training file, and hold out some of its rows"
+        raise DataError(problem, dataset.name)
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits, classes = different_splits(dataset, range(n_splits)), Classes.of(dataset)
     # If groups have different sizes, so have the training sets of the splits.
