@@ -5,7 +5,7 @@ import io
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -131,7 +131,9 @@ def run(arguments: Sequence[str]) -> int:
     parsed = build_parser().parse_args(arguments, argparse.Namespace(started=time.monotonic()))
     if parsed.computes:
         set_threads()
-    with interruptible(), warnings.catch_warnings():
+    # `doctor` has nothing to clean up. An exception while it imports Qt would make Qt abort the process.
+    interruption = nullcontext() if arguments[0] == "doctor" else interruptible()
+    with interruption, warnings.catch_warnings():
         # A scikit-learn classifier warns, for example, if it has not converged.
         warnings.showwarning = lambda message, *_: warn(f"{message}")
         code: int = parsed.run(parsed)
