@@ -280,7 +280,7 @@ def read_data(source: DataSource) -> Dataset:
             raise DataError("does not exist; give a file, or a name from slide-gui datasets list", path)
     with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
-    # A guess that the labels are missing is skipped: a command that needs labels reports an error.
+    # A guess that there are no labels is not reported, because commands that need labels report this as an error.
     warn_of_guesses(dataset.name, (guess for guess in dataset.checks if guess.why != dataset.opened.unlabelled))
     return dataset
 
@@ -334,7 +334,7 @@ def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> Non
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
-    """Refuse outputs that exist. This check is for default file names, which the user did not choose.
+    """Refuse to overwrite outputs. This check is for default file names, which the user did not choose.
 
     Raises
     ------

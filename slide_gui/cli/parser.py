@@ -28,7 +28,7 @@ _COMMANDS = {
     "train": ("runs", "train the multi-width SVM on a data set, and compute its test error"),
     "sweep": ("runs", f"compute the error for each noise level, depth and split; {_RESUMES}"),
     "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
-    "predict": ("predict", "classify new rows with a model that was saved by train or try with --save-model"),
+    "predict": ("predict", "classify new rows with a model that `train --save-model` or `try --save-model` has saved"),
     "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
     "decide": ("runs", "explain a stored classifier's prediction for one image, and find changes that flip it"),
     "runs": ("store", "list, show, check, delete and export stored runs"),

@@ -288,7 +288,7 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_cluster_options(parser)
     options.add_seed(parser)
     options.add_store(parser, " (default: not stored)")
-    text = f"time limit in seconds (default: {BUDGET:g}); fast settings are tried first; the best setting is tested"
+    text = f"time limit in seconds (default: {BUDGET:g}); fast settings are tried first, then the best one is tested"
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and a script that reproduces the figure"
     parser.add_argument("--out", type=Path, metavar="DIR", help=text)

@@ -60,7 +60,8 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 def unchanged(value: T) -> T:
     """Return the value unchanged.
 
-    As the result of a task, the value is sent to all workers that need it, and is restored if a worker is lost.
+    If this function is submitted as a task, Dask sends the value to each worker that needs it, and restores it if a
+    worker is lost.
     """
     return value
 

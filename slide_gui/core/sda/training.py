@@ -249,7 +249,7 @@ class BackPropagation:
         return self._outputs[0][:m]
 
     def forward(self, m: int, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities of the classes for the m rows that fill `rows(m)`, of shape (m, n_classes)."""
+        """Return the log-probabilities, of shape (m, n_classes), of the m rows written to the buffer `rows(m)`."""
         last = len(self.weights) - 1
         for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = self._outputs[k + 1][:m]

@@ -61,7 +61,7 @@ class Predictions:
 
     @property
     def wrong(self) -> Indices:
-        """Positions in the array `rows` of the rows that are misclassified."""
+        """Indices, into the array `rows`, of the misclassified rows."""
         return np.flatnonzero(self.truth != self.predicted)
 
     @property

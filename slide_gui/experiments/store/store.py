@@ -222,7 +222,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return StoreReport(len(rows), faults, damage, tuple(intact))
 
     def save_intact(self, path: str | os.PathLike[str]) -> int:
-        """Copy all undamaged results to a new store, together with their readable dates, tags and deletion marks.
+        """Copy all undamaged runs to a new store, with those of their dates, tags and deletion marks that can be read.
 
         Parameters
         ----------

@@ -490,7 +490,7 @@ SHOWN = (
             "“fold” shows how the test set was held out. “val.” means that the validation rows were evaluated"),
         lambda r: (r.training, r.split, r.split_name), lambda r: r.split_name,
     ),
-    TextColumn("Seed", "Seed of the random numbers", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Seed", "Random seed", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
     TextColumn("Error %", "Error rate in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
     TextColumn(
         "95 %", "95 % confidence interval of the error, in per cent", lambda r: r.rate.high - r.rate.low,

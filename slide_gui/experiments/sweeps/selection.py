@@ -213,9 +213,9 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key that is the same for points that differ only in the value that `_place` returns.
+    """Return a key of the curve that contains a point. Points of one curve differ only in the value of `_place`.
 
-    The points of a method with autoencoders can differ in more parameters, so each of them has a key of its own.
+    The points of a method with autoencoders can also differ in other parameters, so each of them has its own key.
     """
     spec = point.spec
     return spec.hash if spec.sda is not None else (replace(spec.stack, noise=0.0), spec.kept if spec.stacked else None)

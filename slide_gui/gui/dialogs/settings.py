@@ -55,7 +55,7 @@ class SettingsDialog(QDialog):
         self._grid = form(column)
         self._heading("APPEARANCE")
         self.theme = self._box("Theme", THEMES)
-        self.scale = self._box("Display size after the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
+        self.scale = self._box("Display size (after a restart)", [f"{100 * scale:.0f} %" for scale in SCALES])
         self._heading("REMEMBERED")
         self.reopen = QCheckBox("Reopen the last session when the program starts", self)
         self._grid.addWidget(self.reopen, self._grid.rowCount(), 0, 1, 3)

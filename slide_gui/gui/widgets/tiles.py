@@ -441,7 +441,7 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def scale(self) -> float:
-        """Return the side of one image pixel in logical pixels, which was computed with `integer_scale`."""
+        """Return the side length of one image pixel in logical pixels, as computed by `integer_scale`."""
         return self.size[0] / (self.shape[1] if self.part is None else self.part[3])
 
     def grid(self, box: QRectF) -> PixelGrid:

@@ -199,7 +199,8 @@ class ShareBars(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, toolTip="Share of each layer in the kernel exponent ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
-        self._texts: list[tuple[str, str, str]] = []  # Texts with the name, share and width σ of each layer.
+        # The labels of each layer: its name, its share of the squared distance, and its width σ.
+        self._texts: list[tuple[str, str, str]] = []
         self._stale = False
         self.bars: list[QProgressBar] = []
         self._lines: list[Sequence[QLabel]] = []  # Three labels for the heading, then three per layer.

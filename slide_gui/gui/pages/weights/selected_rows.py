@@ -295,7 +295,7 @@ class TileSource:
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if tiles show contributions: the user selected them, or a few large weights would hide the others."""
+        """True if the tiles show contributions, because the user chose them or a few weights would dwarf all others."""
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):

@@ -92,7 +92,7 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # The permutation belongs to data with another number of features.
+            self._forget(dataset)  # The permutation belongs to data with a different number of features.
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # Discard this fit, because the layers for the original pixels have changed.
         self.status.setText(worded(self._sentence(ready)))
