@@ -276,7 +276,7 @@ class FlowView(Picker):
         self._images: dict[tuple[FlowTile, str], QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.pixel_hovered.connect(self._hover)
-        self.setAccessibleName("Pictures of one image in each layer")
+        self.setAccessibleName("Representations of one sample in each layer")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)
