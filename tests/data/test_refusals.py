@@ -170,6 +170,7 @@ BINARIES = [
     ("x.csv.bz2", bz2.compress(b"1,2"), "is compressed; extract it"),
     ("x.npy.gz", gzip.compress(NPY), "is compressed; extract it first"),
     ("x.csv.gz", gzip.compress(b"1,2,0\n" * 9999)[:-9], "is a damaged or truncated gzip file; download it again"),
+    ("x.csv.gz", gzip.compress(b""), "is an empty or truncated gzip file; download it again"),
     ("x.gz", gzip.compress(b"\0\0\x08\0" + bytes(30)), "has an unknown format"),
     ("x.gz", b"\x1f\x8bnonsense", "is a damaged or truncated gzip file; download it again"),
     ("x.npy", NPY[:-8], r"its header declares 96 bytes \(3 × 4 float64\), but 88 follow; it is truncated or damaged"),

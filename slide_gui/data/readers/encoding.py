@@ -28,7 +28,10 @@ def unpacked_start(start: bytes, place: str) -> bytes:
     if not start.startswith(GZIP_MAGIC):
         return start
     with damage_as(DAMAGED_GZIP, place):
-        return zlib.decompressobj(wbits=31).decompress(start, START)
+        unpacked = zlib.decompressobj(wbits=31).decompress(start, START)
+    if not unpacked:
+        raise DataError("is an empty or truncated gzip file; download it again", place)
+    return unpacked
 
 
 def utf8_start(start: bytes) -> bytes:
