@@ -1,15 +1,16 @@
 """Plant faults in a copy of the sources, one at a time: those that no test catches count as failed.
 
 A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` or `slide_gui/data`: an operator, a
-condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
-ten minutes, next to the summary. After that, at most 30 of the tests that execute its line are run for each
-fault: those of whose lines the largest part is in its module. If they pass, all tests of 2 of their files follow, which
-may use a result that another test or a fixture computed. For a line that no test executes, as it runs on import, the
-tests that execute its module are run.
+condition, a number, a returned value or a statement. The first run records which tests execute which lines, and how
+long they last, in about ten minutes, next to the summary. After that, at most 30 of the tests that execute its line are
+run for each fault, the fastest first: those of whose lines the largest part is in its module. If they pass, all tests
+of 2 of their files follow, which may use a result that another test or a fixture computed. For a line that no test
+executes, as it runs on import, the tests that execute its module are run.
 """
 
 import ast
 import copy
+import json
 import os
 import random
 import shutil
@@ -31,7 +32,7 @@ PARTS = ("core", "experiments", "data")
 TESTS = ("tests/core", "tests/experiments", "tests/data", "tests/figures", "tests/cli", "tests/test_error_rate.py")
 COPIED = ("slide_gui", "tests", "resources", "packaging", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
 MOST, MOST_FILES = 30, 2  # most tests per fault, and most files with all their tests
-SECONDS = 600  # limit of the tests of one fault, which is caught if they last longer
+SECONDS, SLOWER = 60, 5  # tests that last 60 seconds longer than 5 times their usual time catch a fault
 
 OPERATORS: dict[type, tuple[type, ...]] = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -43,11 +44,23 @@ ENDS = ("caught", "late", "survived", "untested")
 SKIPPED = (ast.Import, ast.ImportFrom, ast.Assert, ast.JoinedStr, ast.Raise, ast.arg)
 
 Fault = dict[str, Any]
+durations: Counter[str] = Counter()
+"""Name of each test → its seconds, while the lines that it executes were recorded."""
 
 
 def pytest_runtest_setup(item: Any) -> None:
     """Record what a test and its fixtures execute, on all threads, with the test's name without parameters."""
     coverage.Coverage.current().switch_context(item.nodeid.split("[")[0])  # type: ignore[union-attr]
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Add the time of a test, or of its fixtures, to that of its name without parameters."""
+    durations[report.nodeid.split("[")[0]] += report.duration
+
+
+def pytest_sessionfinish() -> None:
+    data = Path(coverage.Coverage.current().config.data_file)  # type: ignore[union-attr]
+    data.with_suffix(".seconds").write_text(json.dumps(durations), encoding="utf-8")
 
 
 def changed(node: ast.AST) -> Iterator[ast.AST | str]:
@@ -133,15 +146,20 @@ def record(tree: Path, data: Path) -> None:
         sys.exit(f"the tests fail without a fault:\n{done.stdout[-2000:]}")
 
 
-def tests_of(fault: Fault, contexts: dict[int, list[str]], sizes: Counter[str]) -> list[str]:
-    """Return the tests that execute the line, or if there are none, its module; then two of their files."""
+def tests_of(
+    fault: Fault, contexts: dict[int, list[str]], sizes: Counter[str], seconds: Counter[str]
+) -> tuple[list[str], float]:
+    """Return the tests that execute the line, or if none its module, then two of their files; and a time limit."""
     here = Counter(chain.from_iterable(contexts.values()))
     executing = set(contexts.get(fault["line"], ())) - {""}
     tests = sorted(executing or set(here) - {""}, key=lambda name: (-here[name] / sizes[name], name))
-    return [*tests[:MOST], *list(dict.fromkeys(name.split("::")[0] for name in tests))[:MOST_FILES]]
+    files = list(dict.fromkeys(name.split("::")[0] for name in tests))[:MOST_FILES]
+    chosen = sorted(tests[:MOST], key=lambda name: seconds[name])
+    usual = sum(time for name, time in seconds.items() if name in chosen or name.split("::")[0] in files)
+    return [*chosen, *files], SECONDS + SLOWER * usual
 
 
-def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
+def outcome(tree: Path, fault: Fault, tests: list[str], limit: float) -> str:
     """Return the outcome of a fault: caught, late (too slow), survived or, without a test, untested."""
     if not tests:
         return "untested"
@@ -149,7 +167,7 @@ def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
     original = file.read_bytes()
     file.write_bytes(original[: fault["start"]] + fault["new"].encode() + original[fault["end"] :])
     try:
-        code = run(tree, ["pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *tests], SECONDS).returncode
+        code = run(tree, ["pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *tests], limit).returncode
         return "survived" if code == 0 else "caught"
     except subprocess.TimeoutExpired:
         return "late"
@@ -175,6 +193,7 @@ class Mutate(LongRun):
         self.files = {file: self.executed.contexts_by_lineno(file) for file in self.executed.measured_files()}
         lines = chain.from_iterable(contexts.values() for contexts in self.files.values())
         self.sizes = Counter(chain.from_iterable(lines))  # lines that each test executes
+        self.seconds: Counter[str] = Counter(json.loads(data.with_suffix(".seconds").read_text(encoding="utf-8")))
         self.lines = shuffled(self.seed)
         self.counts.update({"not caught": [], **dict.fromkeys(ENDS, 0)} | self.counts)
 
@@ -189,7 +208,7 @@ class Mutate(LongRun):
     def step(self) -> None:
         fault = random.Random(f"{self.seed}/{self.done}").choice(self.lines[int(self.done)])
         contexts = next((each for name, each in self.files.items() if name.endswith("/" + fault["path"])), {})
-        end = outcome(self.tree, fault, tests_of(fault, contexts, self.sizes))
+        end = outcome(self.tree, fault, *tests_of(fault, contexts, self.sizes, self.seconds))
         self.counts[end] += 1
         if end in ("survived", "untested"):
             self.counts["not caught"].append(f"{fault['path']}:{fault['line']}: {fault['old']}  →  {fault['new']}")
