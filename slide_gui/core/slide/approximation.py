@@ -185,31 +185,26 @@ class Interpolation:
                 self._weights[number, k], self._squares[number, k] = layer.weights, layer.squares
             self._n_complete += 1
 
-    def rows(self, parameters: StackParameters, features: NDArray[np.intp]) -> tuple[Single, Array] | None:
+    def rows(self, parameters: StackParameters, features: NDArray[np.intp] | slice) -> tuple[Single, Array] | None:
         """Return the interpolated weights of k features in each layer, of shape (layers, k, d + 1).
 
         Also return the diagonal of the scatter matrix of each layer's input. If the layers cannot be interpolated for
         these parameters, or `compute` has not finished, return None.
         """
-        if not self._is_ready(parameters):
+        is_inside = LEAST_NOISE <= parameters.noise <= 1.0 - LEAST_NOISE
+        if not (self.is_complete and self.serves(parameters) and is_inside):
             return None
         (nearest, factors), depth = _cubic(parameters.noise), parameters.depth
-        rows = np.tensordot(factors.astype(np.float32), self._weights[nearest, :depth, features], 1)
+        weights = self._weights[nearest, :depth, features]
+        rows = (factors.astype(np.float32) @ weights.reshape(4, -1)).reshape(weights.shape[1:])
         return rows, np.tensordot(factors, self._squares[nearest, :depth], 1)
 
     def layers(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
         """Return interpolated layers, or an empty tuple if `rows` returns None for these parameters."""
-        if not self._is_ready(parameters):
+        interpolated = self.rows(parameters, slice(None))
+        if interpolated is None:
             return ()
-        (nearest, factors), shape = _cubic(parameters.noise), self._weights.shape[1:]
-        weights = (factors.astype(np.float32) @ self._weights[nearest].reshape(4, -1)).reshape(shape)
-        squares = np.tensordot(factors, self._squares[nearest], 1)
-        layers = (ApproximateLayer(parameters, *layer) for layer in zip(weights, squares, strict=True))
-        return tuple(layers)[: parameters.depth]
-
-    def _is_ready(self, parameters: StackParameters) -> bool:
-        is_inside = LEAST_NOISE <= parameters.noise <= 1.0 - LEAST_NOISE
-        return self.is_complete and self.serves(parameters) and is_inside
+        return tuple(ApproximateLayer(parameters, *layer) for layer in zip(*interpolated, strict=True))
 
 
 def _cubic(noise: float) -> tuple[slice, Array]:
