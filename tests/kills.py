@@ -29,6 +29,7 @@ from slide_gui.experiments.runs.run import run as run_spec
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.sweep import run_sweep
+from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles, same_numbers, spec
 from tests.long_run import Child, LongRun
 from tests.savings import SAVINGS, serving
@@ -97,7 +98,7 @@ class Runs(Work):
             run_sweep(self.data, SweepSpec(given, noises, (0, 1, 2)), store)
             run_sweep(self.data, SweepSpec(learned, noises[:3], (0, 1)), store)
             for each in self.specs():
-                get_or_run(self.data, each, store, reuse=Reuse(deepest=each.stack.depth))
+                get_or_run(self.data, each, store, progress=NO_PROGRESS, reuse=Reuse(deepest=each.stack.depth))
 
     def check(self, folder: Path, acknowledged: set[str]) -> tuple[int, int]:
         with RunStore(folder / "runs.sqlite") as store:

@@ -14,7 +14,7 @@ from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
-from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
+from slide_gui.data.reading import Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
@@ -28,11 +28,7 @@ Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # the minimum and the r
 
 
 def assemble(
-    parts: Sequence[DataPart],
-    paths: Sequence[Path],
-    reading: ParseOptions = AS_GUESSED,
-    *,
-    progress: Progress = NO_PROGRESS,
+    parts: Sequence[DataPart], paths: Sequence[Path], reading: ParseOptions, *, progress: Progress = NO_PROGRESS
 ) -> Dataset:
     """Make a data set from a training set and an optional test set.
 

@@ -11,6 +11,7 @@ from slide_gui.core.slide.denoiser import survival
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
+from slide_gui.progress import NO_PROGRESS
 
 SHAPES = [(5, 6), (5, 6, 3)]
 PARAMETERS = StackParameters(noise=0.4, depth=1, dtype="float64", sharing="convolution", window=3)
@@ -135,7 +136,7 @@ def test_that_sparse_rows_blocks_and_repeated_rows_give_the_same_stack():
 def test_that_approximate_layers_of_a_convolution_are_those_of_the_fit(fit_on):
     rows = images((5, 6)).astype("float32")
     parameters = StackParameters(depth=3, fit_on=fit_on, sharing="convolution", window=3)
-    layers = Approximation(rows, input_scatter(rows, parameters), (5, 6)).layers(parameters)
+    layers = Approximation(rows, input_scatter(rows, parameters), (5, 6), NO_PROGRESS).layers(parameters)
     stack = fit_stack(rows, parameters, image_shape=(5, 6))
     for approximate, layer in zip(layers, stack.layers, strict=True):
         np.testing.assert_allclose(approximate.weights, layer.weights, atol=2e-3)

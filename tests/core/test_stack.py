@@ -26,7 +26,7 @@ from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.progress import Cancelled, Listener
+from slide_gui.progress import NO_PROGRESS, Cancelled, Listener
 from tests.core.listings import slide, solution_error
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
@@ -285,7 +285,7 @@ def rows_with_rare_pixels(n=300, side=8):
 
 
 def approximate_layers(rows, parameters):
-    return Approximation(rows, input_scatter(rows, parameters)).layers(parameters)
+    return Approximation(rows, input_scatter(rows, parameters), None, NO_PROGRESS).layers(parameters)
 
 
 def errors(layers, stack, scales=(1.0,) * 4):
@@ -356,7 +356,8 @@ def test_that_sampled_rows_give_contributions_to_a_fifth_and_binary_ones_better_
 @pytest.mark.parametrize("changes", [{}, {"squashing": "tanh"}])
 def test_that_layers_can_be_interpolated_at_every_noise_level_and_smaller_depth(changes):
     rows, parameters, some = rows_with_rare_pixels(), StackParameters(depth=4, **changes), np.array([3, 9])
-    interpolation, started = Interpolation(Approximation(rows, input_scatter(rows, parameters)), parameters), []
+    approximation = Approximation(rows, input_scatter(rows, parameters), None, NO_PROGRESS)
+    interpolation, started = Interpolation(approximation, parameters), []
 
     def interrupt(fraction, _):
         started.append(fraction)

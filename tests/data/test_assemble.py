@@ -166,7 +166,7 @@ def test_that_rows_known_to_be_finite_are_not_copied_and_a_test_set_alone_is_for
     data = assembled(image([[0.5] * 6], "test"))
     assert (data.train.shape, data.test.shape, data.test_labels) == ((1, 6), (0, 6), None)
     labelled = DataPart(np.ones((1, 6)), np.array([1]), None, "file", "test")
-    assert assemble([labelled], PATHS).test_labels is not None
+    assert assembled(labelled).test_labels is not None
 
 
 def test_that_sets_that_do_not_agree_or_have_different_scales_or_exceed_float32_after_scaling_are_refused():
@@ -206,7 +206,8 @@ def test_that_the_memory_of_both_sets_is_checked_and_progress_rises_over_them_to
     checked, listener = [], StopAfter()
     monkeypatch.setattr(assemble_module, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
     monkeypatch.setattr(assemble_module, "_BLOCK", 6)
-    assemble([image(np.zeros((3, 6))), image(np.zeros((1, 6)), "test")], PATHS, progress=listener)
+    parts = image(np.zeros((3, 6))), image(np.zeros((1, 6)), "test")
+    assemble(parts, PATHS, AS_GUESSED, progress=listener)
     assert checked == [4 * (18 + 6)]
     assert listener.fractions == [0.25, 0.5, 0.75, 1.0]
 

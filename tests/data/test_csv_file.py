@@ -1,5 +1,6 @@
 """Text tables keep their numbers, names, classes and groups; the options of the user come before any guess."""
 
+import io
 import tempfile
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.progress import NO_PROGRESS
 from tests.data.writers import amat_text, is_sure, write
 
 
 def read(text, reading=AS_GUESSED):
     with tempfile.TemporaryDirectory() as folder:
-        return read_csv(write(Path(folder) / "x.csv", text), reading)
+        return read_csv(write(Path(folder) / "x.csv", text), reading, progress=NO_PROGRESS)
 
 
 def classes(part):
@@ -309,15 +311,16 @@ def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path, text, expec
 
 
 @pytest.mark.parametrize("mark", [",", " "])
-def test_that_column_names_in_the_last_comment_are_used(tmp_path, mark):
+def test_that_column_names_in_the_last_comment_are_used(mark):
     names = mark.join(["b", "a", "class"])
-    np.savetxt(tmp_path / "x.csv", [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=mark, header=names)
-    part = read_csv(tmp_path / "x.csv")
+    text = io.StringIO()
+    np.savetxt(text, [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=mark, header=names)
+    part = read(text.getvalue())
     assert part.feature_names == ("b", "a")
     assert part.labels.tolist() == [1, 0]
     assert notes(part) == ["column names in the last comment line"]
     assert is_sure(part) == (mark == ",")  # with blanks, the comment may be a sentence
-    assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
+    assert read(text.getvalue(), ParseOptions(header=False)).feature_names == ()
 
 
 def test_that_class_names_are_read_from_a_first_line_with_sizes_as_in_files_of_scikit_learn(tmp_path):

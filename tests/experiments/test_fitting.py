@@ -351,9 +351,9 @@ def test_that_a_stored_mean_margin_takes_noise_and_depth_of_its_first_member_and
     members = five(OWN_DATA)
     with RunStore(tmp_path / "runs.sqlite") as store:
         for each in members:
-            get_or_run(OWN_DATA, each, store)
+            get_or_run(OWN_DATA, each, store, progress=NO_PROGRESS)
         monkeypatch.setattr(run_module, "train_svm", None)
-        found = get_or_run(OWN_DATA, RunSpec.mean_of(members), store)
+        found = get_or_run(OWN_DATA, RunSpec.mean_of(members), store, progress=NO_PROGRESS)
         row = next(line for line in store.runs() if line.hash == found.hash)
         assert same_numbers(store.load(row.hash), found)
     assert (row.noise, row.depth, row.method_name) == (0.3, 1, "SLIDE-SVM, mean of five")

@@ -31,7 +31,7 @@ from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_wi
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.tables import save_table
 from slide_gui.figures.weights import NOISES, draw_weights, noise_animation
-from slide_gui.progress import Cancelled
+from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 from tests.figures.drawings import DATA, DRAWINGS, drawn, weight_rows
@@ -162,7 +162,7 @@ def few_noises(monkeypatch):
 
 
 def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit():
-    for rows, noise in zip(rows_by_noise(data(), PARAMETERS, (7, 20), NOISES), NOISES, strict=True):
+    for rows, noise in zip(rows_by_noise(data(), PARAMETERS, (7, 20), NOISES, NO_PROGRESS), NOISES, strict=True):
         alone = rows_of(replace(PARAMETERS, noise=noise))
         np.testing.assert_array_equal(rows.rows, alone.rows)
         np.testing.assert_array_equal(rows.biases, alone.biases)

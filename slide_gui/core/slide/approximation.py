@@ -61,16 +61,12 @@ class Approximation:
     rows : array or memmap of shape (n, d)
     scatter : InputScatter
         Scatter matrices of the same rows. `scatter.parameters` gives the squashing function and the threshold.
-    image_shape : tuple of int, optional
+    image_shape : tuple of int or None
         Same as for `fit_stack`.
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        scatter: InputScatter,
-        image_shape: tuple[int, ...] | None = None,
-        progress: Progress = NO_PROGRESS,
+        self, rows: Rows, scatter: InputScatter, image_shape: tuple[int, ...] | None, progress: Progress
     ) -> None:
         self._image_shape = image_shape
         self._input, parameters, (n, d) = scatter, scatter.parameters, rows.shape

@@ -32,20 +32,15 @@ from slide_gui.data.readers.table_layout import (
     table_layout,
 )
 from slide_gui.data.readers.tables import RowFormat, Table, read_table
-from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions, ParseReport
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.data.reading import Guess, ParseOptions, ParseReport
+from slide_gui.progress import Progress
 from slide_gui.text import counted
 
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 
 
 def read_csv(
-    path: Path,
-    reading: ParseOptions = AS_GUESSED,
-    *,
-    like: DataPart | None = None,
-    before_test: bool = False,
-    progress: Progress = NO_PROGRESS,
+    path: Path, reading: ParseOptions, *, like: DataPart | None = None, before_test: bool = False, progress: Progress
 ) -> DataPart:
     """Read a table of numbers, one sample per line, with or without a line of column names.
 

@@ -334,11 +334,7 @@ def weight_rows(model: "FittedModel", pixels: Sequence[int]) -> WeightRows:
 
 
 def rows_by_noise(
-    dataset: Dataset,
-    parameters: StackParameters,
-    pixels: Sequence[int],
-    noises: Sequence[float],
-    progress: Progress = NO_PROGRESS,
+    dataset: Dataset, parameters: StackParameters, pixels: Sequence[int], noises: Sequence[float], progress: Progress
 ) -> list[WeightRows]:
     """Return the rows of W that reconstruct the given pixels, from one stack for each noise level in `noises`.
 

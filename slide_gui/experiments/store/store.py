@@ -33,7 +33,7 @@ from slide_gui.experiments.runs.result import RunResult, pack_arrays, unpack_arr
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
 from slide_gui.experiments.store.database import Database, StoreReplaced, check_hint
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun, is_time, tags_of
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import Progress
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 from slide_gui.text import counted, unmarked
 
@@ -527,12 +527,7 @@ class RunStore(AbstractContextManager["RunStore"]):
 
 
 def get_or_run(
-    dataset: Dataset,
-    spec: RunSpec,
-    store: RunStore | None = None,
-    *,
-    progress: Progress = NO_PROGRESS,
-    reuse: Reuse | None = None,
+    dataset: Dataset, spec: RunSpec, store: RunStore | None, *, progress: Progress, reuse: Reuse | None = None
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
@@ -545,7 +540,7 @@ def get_or_run(
     ----------
     spec : RunSpec
         Spec of the run, as `RunSpec.checked` returns it.
-    store : RunStore, optional
+    store : RunStore or None
         Store that this thread has opened. Without a store, the run is computed but not stored.
     progress : Progress
         Receives the progress reports of `run`. For each computed run, the reported fraction rises again from 0 to 1.
