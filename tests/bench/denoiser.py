@@ -8,7 +8,8 @@ from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
-from slide_gui.core.slide.stack import fit_stack
+from slide_gui.core.slide.stack import fill_features, fit_stack
+from slide_gui.progress import NO_PROGRESS
 from tests.bench.data import digits
 from tests.bench.measurement import Figure, PeakMemory, in_child, interleaved
 from tests.core.listings import slide
@@ -40,7 +41,7 @@ def fit() -> Iterator[Figure]:
             lambda: forwards(_DEPTH - 2),
             lambda: forwards(_DEPTH),
             lambda: fit_stack(rows, parameters),
-            lambda: stack.transform(rows, out=features),
+            lambda: fill_features(stack, rows, features, 0, NO_PROGRESS),
             lambda: fit_stack(rows, parameters, out=features),
         ]
     )

@@ -125,19 +125,6 @@ def test_that_too_few_rows_or_features_are_refused(shape):
         fit_stack(np.zeros(shape), StackParameters())
 
 
-def test_that_fit_and_transform_fill_a_given_array_and_refuse_others():
-    rows = images(n=50).astype("float32")
-    stack = fit_stack(rows, StackParameters(depth=2))
-    out = np.empty((50, 192), np.float32)
-    assert stack.transform(rows, out=out) is out
-    np.testing.assert_array_equal(out, stack.transform(rows))
-    for fill in (stack.transform, lambda rows, out: fit_stack(rows, stack.parameters, out=out)):
-        with pytest.raises(ValueError, match=r"it must be float32 of shape \(50, 192\)"):
-            fill(rows, out=np.empty((50, 192)))
-    with pytest.raises(ValueError, match="X has 63 features, but this stack was fitted on 64"):
-        stack.transform(np.zeros((3, 63)))
-
-
 def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts(monkeypatch):
     with pytest.raises(MemoryError, match=r"a fit of 3 layers to 3000000 features needs .* GB of memory, but .* free"):
         fit_stack(np.zeros((2, 3_000_000), "float32"), StackParameters(), progress=StopAfter(1))

@@ -73,22 +73,18 @@ class Stack:
     n_samples: int
     image_shape: tuple[int, ...] | None = None
 
-    def transform(
-        self, rows: Rows, *, out: NDArray[np.floating] | None = None, progress: Progress = NO_PROGRESS
-    ) -> NDArray[np.floating]:
+    def transform(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
         """Return the representations [h⁰ | h¹ | … | hˡ] of rows, of shape (n, (l + 1)·d), in the stack's data type.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
             Array, memmap or CSR matrix. For a Dask array the result is a lazy Dask array with the same chunks.
-        out : ndarray of shape (n, (l + 1)·d), optional
-            Array to fill and return. By default a new array is created.
 
         Raises
         ------
         ValueError
-            If the rows do not have as many features as the training set, or if `out` has the wrong shape or data type.
+            If the rows do not have as many features as the training set.
         """
         d = self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
@@ -98,8 +94,8 @@ class Stack:
             bare = replace(self, layers=tuple(replace(layer, scatter=None) for layer in self.layers))
             width, dtype = (len(self.layers) + 1) * d, self.parameters.dtype
             return lazily(rows, partial(_features_of_chunk, bare), width, dtype)  # type: ignore[no-any-return]
-        result = feature_array(rows.shape, replace(self.parameters, depth=len(self.layers)), out)
-        _forward(self, rows, result, 0, progress)
+        result = feature_array(rows.shape, replace(self.parameters, depth=len(self.layers)))
+        fill_features(self, rows, result, 0, progress)
         return result
 
     @cached_property
@@ -155,8 +151,9 @@ def fit_stack(
     scatter : InputScatter, optional
         Result of `input_scatter` for the same rows. If it is given, the fit omits the first pass over the rows.
     out : ndarray of shape (n, (l + 1)·d), optional
-        Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
-        fit computes most of the representations anyway. `Blocks` and Dask arrays do not support it.
+        Array from `feature_array` to fill with the representations of the rows. This is faster than a later
+        `Stack.transform`, because the fit computes most of the representations anyway. `Blocks` and Dask arrays do not
+        support it.
     sample_weight : ndarray of shape (n,), optional
         Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ, where x̃ᵢ is row i with a
         constant 1 appended. Weights cannot be combined with `scatter`, `Blocks` or Dask arrays.
@@ -184,8 +181,6 @@ def fit_stack(
     windows = parameters.windows(rows.shape[1], image_shape)
     n, d = rows.shape
     check_fit(n, d, parameters)
-    if out is not None:
-        feature_array(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
     passes, entry = _passes(parameters), entry_share(parameters)
     if scatter is not None and scatter.fits(parameters):
@@ -223,7 +218,7 @@ def fit_stack(
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
         progress.report(reached, stack)
     if out is not None:
-        _forward(stack, rows, out, passes, progress.part(1.0, 1.0))
+        fill_features(stack, rows, out, passes, progress.part(1.0, 1.0))
     return stack
 
 
@@ -255,26 +250,18 @@ def _entry(
     return matrices[-1], matrices[0]
 
 
-def feature_array(
-    shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
-) -> NDArray[np.floating]:
-    """Return an array to fill with the representations [h⁰ | h¹ | … | hˡ] of rows: `out` if given, or a new array.
+def feature_array(shape: tuple[int, ...], parameters: StackParameters) -> NDArray[np.floating]:
+    """Return a new array to fill with the representations [h⁰ | h¹ | … | hˡ] of rows.
 
     Raises
     ------
-    ValueError
-        If `out` is given and has the wrong shape or data type.
     MemoryError
-        If a new array needs more memory than is available.
+        If the array needs more memory than is available.
     """
-    (n, d), dtype = shape, np.dtype(parameters.dtype)
-    wanted = n, (parameters.depth + 1) * d
-    if out is None:
-        needs = f"transforming {n} rows of {d} features at depth {parameters.depth}"
-        return empty(wanted, dtype, needs, "transform fewer rows at a time, or use fewer layers")
-    if out.shape != wanted or out.dtype != dtype:
-        raise ValueError(f"out is {out.dtype} of shape {out.shape}; it must be {dtype} of shape {wanted}")
-    return out
+    (n, d), depth = shape, parameters.depth
+    job = f"transforming {n} rows of {d} features at depth {depth}"
+    action = "transform fewer rows at a time, or use fewer layers"
+    return empty((n, (depth + 1) * d), np.dtype(parameters.dtype), job, action)
 
 
 def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floating]:
@@ -299,7 +286,7 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
     return (2 * depth + _MATRICES + corrected) * matrix + packed + item * d * min(n, rows_per_product(d))
 
 
-def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
+def fill_features(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
     """Fill `out` with the representations h⁰, …, hˡ of the rows. If `done` is k > 0, h⁰, …, hᵏ are already filled."""
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
