@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
@@ -21,7 +21,7 @@ class NumberSlider(QWidget):
     """A slider with a label, a number field, and additional text such as a unit.
 
     The mouse wheel and the arrow keys move the slider in steps; a typed number is rounded to the nearest step. A
-    double-click on the slider or the label restores the default. The Tab key stops at the slider but not at the number
+    double-click on the slider or a label restores the default. The Tab key stops at the slider but not at the number
     field. To edit the number, the user clicks it, or types a digit while the slider has the focus.
 
     Parameters
@@ -59,7 +59,7 @@ class NumberSlider(QWidget):
         self._label = PlainLabel(label, self)
         self._number = QLineEdit(self, alignment=Qt.AlignmentFlag.AlignRight)
         self._number.setProperty("kind", "number")
-        self._number.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._number.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._slider = _Slider(self)
         self._slider.setRange(0, len(self._values) - 1)
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
@@ -78,8 +78,6 @@ class NumberSlider(QWidget):
         self._number.editingFinished.connect(self._typed)
         self._number.returnPressed.connect(self._slider.setFocus)
         self._rest.timeout.connect(self._settle)
-        for each in (self._number, self._label):
-            each.installEventFilter(self)
         UndoOfWindow(self._number)
 
     def _arrange(self) -> None:
@@ -179,14 +177,8 @@ class NumberSlider(QWidget):
         except ValueError:  # The text is not a finite number.
             self._number.setText(self._shown_text)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
-            self.reset()
-            return True
-        if watched is self._number and event.type() == QEvent.Type.MouseButtonPress:
-            self._number.setFocus(Qt.FocusReason.MouseFocusReason)
-        if watched is not self._number or not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
-            return False
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """While the user edits the number, step with the keys Up and Down, and revert the number with Escape."""
         steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
         if steps is not None:
             self._slider.setValue(self._slider.value() + steps)
@@ -194,8 +186,11 @@ class NumberSlider(QWidget):
             self._number.setText(self._shown_text)
             self._slider.setFocus()
         else:
-            return False
-        return True
+            super().keyPressEvent(event)
+
+    def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
+        """Restore the default value after a double-click on the slider or on a label."""
+        self.reset()
 
 
 def _shortest(value: float) -> str:
@@ -207,10 +202,10 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider that also reacts to a double-click and to typed digits.
+    """A horizontal slider that also reacts to the Delete key and to typed digits. Its parent handles double-clicks.
 
-    A click moves the handle to the mouse pointer, and the mouse wheel moves it in steps. The signal `reset` reports a
-    double-click or the Delete key. The signal `typed` reports a digit typed while the slider has the focus.
+    A click moves the handle to the mouse pointer, and the mouse wheel moves it in steps. The signal `reset` reports the
+    Delete key. The signal `typed` reports a digit typed while the slider has the focus.
     """
 
     reset = Signal()
@@ -246,8 +241,7 @@ class _Slider(QSlider):
             super().keyPressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.reset.emit()
-        event.accept()
+        event.ignore()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._turned += event.angleDelta().y()
