@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.gui.dialogs.export import ExportOption
@@ -126,6 +127,19 @@ class Page(QWidget):
         self.stack.setCurrentIndex(view)
         if self._page_views[view].about:
             self.subtitle.setText(self._page_views[view].about)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the current state of the window if the page is visible."""
+        if self.isVisible():
+            self._renew()
+
+    def _renew(self) -> None:
+        """Show the current state of the window. This method is called only while the page is visible."""
 
     def needs(self) -> frozenset[str]:
         """Return the names of the panel's sections that affect the current view.

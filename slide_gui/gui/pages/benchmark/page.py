@@ -196,9 +196,8 @@ class EvaluationPage(Page):
             self.page_requested.emit("runs", RunSelection(keys, f"{info.title} {cell.title}"))
 
     def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
         self._controller.read()
-        self.refresh()
+        super().showEvent(event)
 
     # Export -----------------------------------------------------------------------------------------------------
 
@@ -224,11 +223,8 @@ class EvaluationPage(Page):
 
     # Display ----------------------------------------------------------------------------------------------------
 
-    @Slot()
-    def refresh(self) -> None:
-        """If the page is visible, update the tables and controls to the current state of the evaluation."""
-        if not self.isVisible():
-            return
+    def _renew(self) -> None:
+        """Update the tables and controls to the current state of the evaluation."""
         controller, state = self._controller, self._controller.state()
         self._show_subtitle(state)
         rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)

@@ -199,12 +199,9 @@ class ClassifierPage(Page):
 
     # Display ----------------------------------------------------------------------------------------------------
 
-    @Slot()
-    def refresh(self) -> None:
-        """If the page is visible, show the running training, the latest result or the cancelled training."""
+    def _renew(self) -> None:
+        """Show the running training, the latest result or the cancelled training."""
         controller = self._controller
-        if not self.isVisible():
-            return
         self.train_button.setText("Cancel" if controller.training.running else "Train")
         cancelled = None if controller.training.running else controller.cancelled
         for part in (self.cancelled, self.continue_button):

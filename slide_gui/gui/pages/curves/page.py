@@ -233,7 +233,6 @@ class CurvesPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.refresh()
         self._rest.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -288,11 +287,8 @@ class CurvesPage(Page):
             self._rest.start()
         self.refresh()
 
-    @Slot()
-    def refresh(self) -> None:
-        """If the page is visible, update the plots, the settings and the status line."""
-        if not self.isVisible():
-            return
+    def _renew(self) -> None:
+        """Update the plots, the settings and the status line."""
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting

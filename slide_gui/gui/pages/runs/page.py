@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Slot
-from PySide6.QtGui import QColor, QShowEvent
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.experiments.inspection.comparison import RunComparison, compare_errors
@@ -68,20 +68,14 @@ class RunsPage(Page):
             self._library.refresh()
         return super().event(event)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        """If the page is visible, list all stored and shipped runs, and show their number."""
-        if self.isVisible():
-            self.run_table.set_rows(self._library.runs)
-            subtitle, empty = self._words()
-            self.subtitle.setText(subtitle)
-            self.run_table.set_placeholder(empty)
-            self._choose_wanted()
-            self._show_example()
+    def _renew(self) -> None:
+        """List all stored and shipped runs, and show their number."""
+        self.run_table.set_rows(self._library.runs)
+        subtitle, empty = self._words()
+        self.subtitle.setText(subtitle)
+        self.run_table.set_placeholder(empty)
+        self._choose_wanted()
+        self._show_example()
 
     def _words(self) -> tuple[str, str]:
         """Return the page's subtitle, such as the number of runs, and the message that an empty table shows."""

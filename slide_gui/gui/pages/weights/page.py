@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
@@ -134,10 +133,6 @@ class WeightsPage(Page):
     @Slot(int)
     def _tab_chosen(self, number: int) -> None:
         self.set_view(VIEWS[number].name)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.refresh()
 
     # Methods that the window calls ------------------------------------------------------------------------------
 
