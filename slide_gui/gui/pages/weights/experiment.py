@@ -35,8 +35,6 @@ class Experiment(View):
         The layout that contains the controls and the tiles.
     """
 
-    shows_rows = False
-
     def __init__(self, context: ViewContext, parent: QWidget | None, tiles: str) -> None:
         super().__init__(context, parent)
         self.status, self.tiles = ElidedLabel("", self), self._add_tiles(tiles)

@@ -71,7 +71,6 @@ class FlowPart(View):
     """
 
     brush_chosen = Signal(int)
-    shows_rows = False
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, FIGURE, ExportOption
-from slide_gui.gui.pages.page import Page, PageView, late, table_text
+from slide_gui.gui.pages.page import Page, PageView, late
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
 from slide_gui.gui.pages.weights.weights_view import WeightsView
@@ -185,7 +185,7 @@ class WeightsPage(Page):
         model, source, dataset = self._workspace.model(), self._workspace.source, self._workspace.dataset
         if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
-        pixels, chosen = self._figure_pixels(), self._workspace.state.selection
+        pixels, chosen = self.pixels.exported(), self._workspace.state.selection
         # Weights of 0 are white in exported figures, even if the window shows them in black, as in the dark theme.
         colors = "blue-white-red" if chosen.colors == "auto" else chosen.colors
         style = Style(width="double", colors=colors, levels=chosen.levels, show=chosen.show)
@@ -213,10 +213,6 @@ class WeightsPage(Page):
         refusal = self._shown_part().refusal
         return refusal or "This view has no results yet. Start its computation, or wait until it is complete."
 
-    def _figure_pixels(self) -> tuple[int, ...]:
-        """Return the pixels whose rows of W are exported: the pinned pixels or, without pins, the selected pixel."""
-        return self._workspace.state.selection.pins or self.pixels.features()[:1]
-
     def shown_view(self) -> View:
         """Return the visible view."""
         return cast(View, self._views.currentWidget())
@@ -227,18 +223,7 @@ class WeightsPage(Page):
         return view.part if isinstance(view, WhyView) else view
 
     def numbers(self) -> str:
-        view = self.shown_view()
-        return self._rows() if view.shows_rows else view.numbers()
-
-    def _rows(self) -> str:
-        """Return a text table of the rows of W that reconstruct the exported pixels, or "" if no row is up to date."""
-        names, cells = [], []
-        for feature in self._figure_pixels():
-            for k, row in self._source.fresh_rows(feature):
-                names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # In the text table, the bias comes before the weights.
-        heads = ("bias", *self._workspace.feature_names)
-        return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
+        return self.shown_view().numbers()
 
     # Updates after changes of the data, layers or selection ------------------------------------------------------
 

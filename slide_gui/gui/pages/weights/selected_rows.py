@@ -59,6 +59,10 @@ class PixelSelection(QObject):
         first = self._middle if self.feature is None else self.feature
         return (first, *self._workspace.state.selection.pins)
 
+    def exported(self) -> tuple[int, ...]:
+        """Return the pixels whose rows of W are exported: the pinned pixels or, without pins, the selected pixel."""
+        return self._workspace.state.selection.pins or self.features()[:1]
+
     def watch(self) -> None:
         """Request that rows of W for the pixels in `features` are previewed while the user moves the noise slider."""
         self._workspace.fitting.watched = self.features()

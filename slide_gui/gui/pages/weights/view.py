@@ -48,13 +48,10 @@ class View(QWidget):
 
     Attributes
     ----------
-    shows_rows : bool
-        True if the view shows rows of W. The page then copies these rows to the clipboard, not the result of `numbers`.
     refusal : str
         The reason why the view cannot compute or export its results, or "" if it can.
     """
 
-    shows_rows = True
     refusal = ""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -72,7 +69,7 @@ class View(QWidget):
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of this view as tab-separated text. Not called if `shows_rows` is True."""
+        """Return the numbers of this view as tab-separated text, or "" if there are none."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeE
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
+from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewContext
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -219,6 +220,16 @@ class WeightsView(View):
         for view in (self.image, self.bars):
             view.set_cursor(self._pixels.source)
         self._show_numbers()
+
+    def numbers(self) -> str:
+        """Return a text table of the rows of W that reconstruct the exported pixels, or "" if no row is up to date."""
+        names, cells = [], []
+        for feature in self._pixels.exported():
+            for k, row in self._source.fresh_rows(feature):
+                names.append((self._workspace.feature_name(feature), str(k)))
+                cells.append(np.roll(row.weights, 1))  # In the text table, the bias comes before the weights.
+        heads = ("bias", *self._workspace.feature_names)
+        return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
     def _feature_of(self, row: int) -> int | None:
         features = self._pixels.features()

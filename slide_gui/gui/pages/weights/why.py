@@ -69,7 +69,6 @@ class WhyView(View):
     """
 
     experiment_chosen = Signal(str)
-    shows_rows = False
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
