@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QDialog, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout
+from PySide6.QtWidgets import QDialog, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout
 
 from slide_gui.data.entries import entries
 from slide_gui.gui.shell.page_stack import PAGES
@@ -69,7 +69,6 @@ class CommandPalette(QDialog):
         self._list.setAccessibleName("Commands")
         self._nothing = placed(layout, PlainLabel("", self, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True), 1)
         self._filter.textChanged.connect(self._narrow)
-        self._filter.installEventFilter(self)
         self._filter.returnPressed.connect(self._run)
         self._list.itemActivated.connect(self._run)
 
@@ -121,12 +120,12 @@ class CommandPalette(QDialog):
         self._nothing.setVisible(not self._shown)
         self._list.setVisible(bool(self._shown))
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         """Let the arrow keys move through the list of entries while the text field has the keyboard focus."""
-        key = event.key() if isinstance(event, QKeyEvent) else None
-        if event.type() == QEvent.Type.KeyPress and key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
-            return QApplication.sendEvent(self._list, event)
-        return super().eventFilter(watched, event)
+        if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            self._list.keyPressEvent(event)
+        else:
+            super().keyPressEvent(event)
 
     @Slot()
     def _run(self) -> None:
