@@ -89,7 +89,7 @@ class WeightsPage(Page):
         workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
-        theme_changed().connect(self.refresh)
+        theme_changed().connect(self._recolour)
 
     # Views ------------------------------------------------------------------------------------------------------
 
@@ -246,7 +246,11 @@ class WeightsPage(Page):
             self.refresh()
 
     @Slot()
-    def refresh(self) -> None:
+    def _recolour(self) -> None:
+        # The slot `refresh` is inherited. PySide would not disconnect it from this signal when the page is destroyed.
+        self.refresh()
+
+    def _renew(self) -> None:
         """Show the current data, layers and selection."""
         theme, selection = theme_of(self), self._workspace.state.selection
         self._source.color_map = theme.diverging if selection.colors == "auto" else selection.colors
