@@ -18,9 +18,9 @@ MOST_CONTROLS = 20
 
 
 def controls(window):
-    """Return the visible widgets that take the keyboard focus."""
+    """Return the visible widgets at which the Tab key stops."""
     shown = (each for each in window.findChildren(QWidget) if each.isVisible())
-    return [each for each in shown if each.focusPolicy() != Qt.FocusPolicy.NoFocus]
+    return [each for each in shown if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
 
 def test_that_no_page_shows_more_than_twenty_controls_at_first_sight(window):
