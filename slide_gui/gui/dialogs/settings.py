@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QMessageBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QMessageBox, QPushButton, QWidget
 
 from slide_gui.experiments.sweeps.trial import LEAST_BUDGET, MOST_BUDGET
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
-from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label, spin_box
-from slide_gui.gui.widgets.layouts import flush, form, nested, placed
+from slide_gui.gui.widgets.controls import ElidedLabel, FormDialog, PlainLabel, add_button, label, spin_box
+from slide_gui.gui.widgets.layouts import nested, placed
 from slide_gui.text import counted
 
 _RESET = (
@@ -21,7 +21,7 @@ _RESET = (
 )
 
 
-class SettingsDialog(QDialog):
+class SettingsDialog(FormDialog):
     """The dialog that shows and changes the settings of the program.
 
     Parameters
@@ -47,26 +47,25 @@ class SettingsDialog(QDialog):
     reset_requested = Signal()
 
     def __init__(self, settings: QSettings, cluster: ClusterController, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Settings")
+        super().__init__("Settings", parent)
         self._settings, self._recent, self._choices = settings, RecentFiles(settings), FileChoices(settings)
         self._cluster = cluster
-        column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
-        self._grid = form(column)
         self._heading("APPEARANCE")
         self.theme = self._box("Theme", THEMES)
         self.scale = self._box("Display size (after a restart)", [f"{100 * scale:.0f} %" for scale in SCALES])
         self._heading("REMEMBERED")
         self.reopen = QCheckBox("Reopen the last session when the program starts", self)
-        self._grid.addWidget(self.reopen, self._grid.rowCount(), 0, 1, 3)
+        self.grid.addWidget(self.reopen, self.grid.rowCount(), 0, 1, 3)
         self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
         self.budget = spin_box("Time limit of “Try on my data”", LEAST_BUDGET, MOST_BUDGET, self, suffix=" s")
-        self._add("Time limit of “Try on my data”", self.budget)
-        column.addStretch(1)
-        row = nested(column, QHBoxLayout())
-        self.reset = add_button(self, row, "Reset all settings…", "Restore the default of every setting")
+        self.add_row(self.budget.accessibleName(), self.budget)
+        self.question = self._build_question()
+        self.column.addStretch(1)
+        row = nested(self.column, QHBoxLayout())
+        tip = "Restore the default of every setting"
+        self.reset = add_button(self, row, "Reset all settings…", tip, clicked=self.question.open)
         row.addStretch(1)
         self.close_button = add_button(self, row, "Close", kind="primary", clicked=self.accept)
         self.close_button.setDefault(True)
@@ -77,35 +76,24 @@ class SettingsDialog(QDialog):
         self.forget.clicked.connect(self._forget)
         self.change_place.clicked.connect(self.place_requested)
         cluster.changed.connect(self._show_place)
-        self.question = self._build_question()
-        self.reset.clicked.connect(self._ask_to_reset)
         self.resize(560, 400)
 
     def _heading(self, text: str) -> None:
-        row = self._grid.rowCount()
-        self._grid.addWidget(label(text, self, "heading"), row, 0, 1, 3, Qt.AlignmentFlag.AlignBottom)
-        self._grid.setRowMinimumHeight(row, 28 if row > 1 else 0)
+        row = self.grid.rowCount()
+        self.grid.addWidget(label(text, self, "heading"), row, 0, 1, 3, Qt.AlignmentFlag.AlignBottom)
+        self.grid.setRowMinimumHeight(row, 28 if row > 1 else 0)
 
     def _box(self, name: str, texts: Iterable[str]) -> QComboBox:
         box = QComboBox(self)
         box.addItems(list(texts))
-        self._add(name, box)
-        return box
-
-    def _add(self, name: str, control: QWidget) -> None:
-        """Add a row with a caption and a control to the form."""
-        caption, row = PlainLabel(name, self), self._grid.rowCount()
-        control.setAccessibleName(name)
-        caption.setBuddy(control)
-        self._grid.addWidget(caption, row, 0)
-        self._grid.addWidget(control, row, 1, 1, 2)
+        return self.add_row(name, box)
 
     def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
         """Add a row with a caption, an empty label for a value, and a button. Return the label and the button."""
-        row = self._grid.rowCount()
-        self._grid.addWidget(PlainLabel(name, self), row, 0)
-        text = placed(self._grid, ElidedLabel("", self), row, 1)
-        button = placed(self._grid, QPushButton(verb, self, autoDefault=False), row, 2)
+        row = self.grid.rowCount()
+        self.grid.addWidget(PlainLabel(name, self), row, 0)
+        text = placed(self.grid, ElidedLabel("", self), row, 1)
+        button = placed(self.grid, QPushButton(verb, self, autoDefault=False), row, 2)
         button.setAccessibleName(f"{name}: {verb.rstrip('…')}")
         return text, button
 
@@ -156,10 +144,6 @@ class SettingsDialog(QDialog):
         self._recent.forget()
         self._choices.forget()
         self.show_settings()
-
-    @Slot()
-    def _ask_to_reset(self) -> None:
-        self.question.open()
 
     @Slot()
     def _reset(self) -> None:

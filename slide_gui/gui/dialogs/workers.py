@@ -1,20 +1,13 @@
 """The dialog for choosing where runs are computed and for testing the connection."""
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import (
-    QDialog,
-    QHBoxLayout,
-    QLineEdit,
-    QRadioButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QRadioButton, QWidget
 
 from slide_gui.blas import cores
 from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.widgets.controls import add_button, label, spin_box
-from slide_gui.gui.widgets.layouts import flush, form, nested, placed
+from slide_gui.gui.widgets.controls import FormDialog, label, spin_box
+from slide_gui.gui.widgets.layouts import placed
 from slide_gui.text import counted
 
 _HERE = "Runs are computed one after the other; no setup is needed"
@@ -26,7 +19,7 @@ _TRAVELS = (
 )
 
 
-class ClusterDialog(QDialog):
+class ClusterDialog(FormDialog):
     """The dialog for choosing where runs are computed.
 
     The choices are this window, workers on this computer, and workers of a Dask scheduler.
@@ -38,11 +31,8 @@ class ClusterDialog(QDialog):
     """
 
     def __init__(self, controller: ClusterController, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Where runs are computed")
+        super().__init__("Where runs are computed", parent)
         self._controller = controller
-        column = flush(QVBoxLayout(self), 14, (20, 18, 20, 16))
-        grid = form(column)
         self.here = QRadioButton("In this window", self)
         self.local = QRadioButton("By workers on this computer", self)
         self.far = QRadioButton("By a Dask scheduler", self)
@@ -54,19 +44,15 @@ class ClusterDialog(QDialog):
             ((self.here, None, _HERE), (self.local, self.workers, _LOCAL), (self.far, self.scheduler, _FAR))
         ):
             button.toggled.connect(self._follow)
-            grid.addWidget(button, row, 0)
+            self.grid.addWidget(button, row, 0)
             if field is not None:
-                grid.addWidget(field, row, 1)
-            grid.addWidget(label(hint, self), row, 2)
-        column.addWidget(label(_TRAVELS, self, wraps=True))
-        self.status = placed(column, label("", self, "", wraps=True, height=36, accessibleName="Connection"))
-        column.addStretch(1)
-        buttons = nested(column, QHBoxLayout())
-        buttons.addStretch(1)
-        add_button(self, buttons, "Close", clicked=self.reject).setAutoDefault(False)
-        self.connect_button = add_button(self, buttons, "Connect", "Connect and check software versions", "primary")
-        self.connect_button.setDefault(True)
-        self.connect_button.clicked.connect(self._choose)
+                self.grid.addWidget(field, row, 1)
+            self.grid.addWidget(label(hint, self), row, 2)
+        self.column.addWidget(label(_TRAVELS, self, wraps=True))
+        self.status = placed(self.column, label("", self, "", wraps=True, height=36, accessibleName="Connection"))
+        self.column.addStretch(1)
+        tip = "Connect and check software versions"
+        self.connect_button = self.add_buttons("Close", "Connect", tip, self._choose)
         controller.changed.connect(self._show)
         self.resize(760, 280)
 

@@ -1,9 +1,9 @@
-"""Labels, buttons, combo boxes and small controls that can be created by a single call."""
+"""Labels, buttons, combo boxes and small controls that can be created by a single call, and dialogs with a form."""
 
 import textwrap
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import (
@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
     QComboBox,
+    QDialog,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -31,15 +33,17 @@ from PySide6.QtWidgets import (
     QStyleOptionComboBox,
     QStylePainter,
     QToolTip,
+    QVBoxLayout,
     QWidget,
 )
 
 from slide_gui.core.choices import Choice
-from slide_gui.gui.widgets.layouts import VerticalScroll, flush
+from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.text import isolated
 
 _TEXT_MARGINS = 4  # Margins in pixels around the text of a combo box; Qt's size hint omits them.
 _TIP = 80  # Maximum number of characters in a line of a tooltip.
+Field = TypeVar("Field", bound=QWidget)
 Receiver = Callable[..., object]  # Receiver of a signal: a slot or a second signal.
 
 
@@ -358,6 +362,48 @@ def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
+
+
+class FormDialog(QDialog):
+    """The base class of dialogs with a form, whose columns contain captions, controls and hints.
+
+    Attributes
+    ----------
+    column : QVBoxLayout
+        The layout of the dialog, which begins with the form.
+    grid : QGridLayout
+        The layout of the form.
+    """
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
+        self.grid = nested(self.column, QGridLayout())
+        self.grid.setHorizontalSpacing(12)
+        self.grid.setVerticalSpacing(8)
+        self.grid.setColumnStretch(1, 1)
+
+    def add_row(self, name: str, field: Field, hint: str = "") -> Field:
+        """Add a control with a caption and a hint. Without a hint, the control also covers the column of the hints."""
+        caption, row = PlainLabel(name, self), self.grid.rowCount()
+        caption.setBuddy(field)
+        field.setAccessibleName(name)
+        self.grid.addWidget(caption, row, 0)
+        self.grid.addWidget(field, row, 1, 1, 1 if hint else 2)
+        if hint:
+            field.setToolTip(hint[:1].upper() + hint[1:])
+            self.grid.addWidget(label(hint, self), row, 2)
+        return field
+
+    def add_buttons(self, leave: str, text: str, tip: str, clicked: Receiver) -> QPushButton:
+        """Add a button that closes the dialog and the default button, and return the latter."""
+        row = nested(self.column, QHBoxLayout())
+        row.addStretch(1)
+        add_button(self, row, leave, clicked=self.reject).setAutoDefault(False)
+        button = add_button(self, row, text, tip, "primary", clicked=clicked)
+        button.setDefault(True)
+        return button
 
 
 class LowScroll(VerticalScroll):

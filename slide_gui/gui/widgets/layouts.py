@@ -60,15 +60,6 @@ def placed(layout: QLayout, widget: Placed, *place: Any) -> Placed:
     return widget
 
 
-def form(outer: QBoxLayout) -> QGridLayout:
-    """Add a grid layout to a layout, and return the grid. Its three columns are for labels, wide controls and hints."""
-    grid = nested(outer, QGridLayout())
-    grid.setHorizontalSpacing(12)
-    grid.setVerticalSpacing(8)
-    grid.setColumnStretch(1, 1)
-    return grid
-
-
 class VerticalScroll(QScrollArea):
     """A scroll area without a frame that scrolls only vertically."""
 

@@ -2,27 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.sweeps.sweep import SweepPlan
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import add_button, add_choices, label, spin_box
-from slide_gui.gui.widgets.layouts import flush, form, nested
+from slide_gui.gui.widgets.controls import FormDialog, add_choices, label, spin_box
 from slide_gui.text import counted
-
-Field = TypeVar("Field", bound=QWidget)
 
 _MOST_POINTS = 2000
 _MOST_SPLITS = 100
 _PAUSE_MILLISECONDS = 150  # Delay between the last change of a field and the computation of the cost.
 
 
-class SweepDialog(QDialog):
+class SweepDialog(FormDialog):
     """The dialog in which the user sets up a sweep: its noise levels, depths, splits, seeds and other settings.
 
     Signals
@@ -34,55 +30,38 @@ class SweepDialog(QDialog):
     requested = Signal(object)
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Sweep")
+        super().__init__("Sweep", parent)
         self._sweep = SweepSpec(RunSpec(""))
         self._plan: Callable[[SweepSpec], SweepPlan | None] = lambda _sweep: None
-        column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
-        self._grid = form(column)
-        self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
-        self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
+        self.grid.setColumnMinimumWidth(1, 150)
+        noises, depths, seeds = QLineEdit(self), QLineEdit(self), QLineEdit(self)
+        self.noises = self.add_row("Noise level 1 − p", noises, "from:to:step, or values separated by commas")
+        self.depths = self.add_row("Depth", depths, "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "training/validation splits; five splits form a cross-validation")
-        self.seeds = self._add("Seeds", QLineEdit(self), "random seeds for splits and classifiers, separated by commas")
-        self.labels = self._add("Labels", labels, "number of labelled rows that each run uses for training")
-        self.criterion = self._add("Criterion", QComboBox(self), "The learned widths minimise this criterion")
-        self.part = self._add("Evaluate on", QComboBox(self), "The plotted errors are counted on these rows")
+        self.splits = self.add_row("Splits", splits, "training/validation splits; five splits form a cross-validation")
+        self.seeds = self.add_row("Seeds", seeds, "random seeds for splits and classifiers, separated by commas")
+        self.labels = self.add_row("Labels", labels, "number of labelled rows that each run uses for training")
+        self.criterion = self.add_row("Criterion", QComboBox(self), "The learned widths minimise this criterion")
+        self.part = self.add_row("Evaluate on", QComboBox(self), "The plotted errors are counted on these rows")
         self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
             "Every run is trained on 80 % of the training set and also evaluated on the other 20 %. With the "
             "best noise level and depth on these 20 %, a classifier is retrained on all training rows and tested"
         )
-        self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
+        self.grid.addWidget(self.choice, self.grid.rowCount(), 1, 1, 2)
         self.labels.setSpecialValueText("all")
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())
         self.cost = label("", self, "", wraps=True, height=36, accessibleName="Cost")
         self.cost.setFont(figure_font(self, strong=True))
-        self._grid.addWidget(self.cost, self._grid.rowCount(), 1, 1, 2)
-        buttons = nested(column, QHBoxLayout())
-        buttons.addStretch(1)
-        add_button(self, buttons, "Cancel", clicked=self.reject).setAutoDefault(False)
-        self.start = add_button(self, buttons, "Start", kind="primary", clicked=self._request)
-        self.start.setDefault(True)
+        self.grid.addWidget(self.cost, self.grid.rowCount(), 1, 1, 2)
+        self.start = self.add_buttons("Cancel", "Start", "", self._request)
         self._wait = QTimer(self, singleShot=True, interval=_PAUSE_MILLISECONDS)
         self._wait.timeout.connect(self.count)
         texts = self.noises.textChanged, self.depths.textChanged, self.seeds.textChanged
         boxes = self.criterion.currentIndexChanged, self.part.currentIndexChanged, self.choice.toggled
         for changed in (*texts, self.splits.valueChanged, self.labels.valueChanged, *boxes):
             changed.connect(self._changed)
-
-    def _add(self, name: str, field: Field, hint: str) -> Field:
-        row = self._grid.rowCount()
-        caption, hint_label = label(name, self), label(hint, self)
-        caption.setBuddy(field)
-        field.setAccessibleName(name)
-        field.setToolTip(hint[:1].upper() + hint[1:])
-        field.setMinimumWidth(150)
-        self._grid.addWidget(caption, row, 0)
-        self._grid.addWidget(field, row, 1)
-        self._grid.addWidget(hint_label, row, 2)
-        return field
 
     def ask(self, sweep: SweepSpec, n_rows: int, plan: Callable[[SweepSpec], SweepPlan | None]) -> None:
         """Open the dialog, and fill its fields with the settings of a sweep.
