@@ -65,7 +65,7 @@ The value None is always allowed. No allowed parameter opens a file, unpickles d
 class Estimator:
     """A scikit-learn class and its parameters.
 
-    Runs that earlier versions stored may use classes that are not in `ESTIMATORS`. Such runs are still shown.
+    Runs that were stored by earlier versions may use classes that are not in `ESTIMATORS`. Such runs are still shown.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ class Projection:
         return value
 
     def estimator(self, amount: float) -> Estimator:
-        """Return the transformer that keeps a fraction `amount` of the variance, or `amount` components."""
+        """Return the transformer that keeps a fraction `amount` of variance, or projects onto `amount` directions."""
         components = int(amount) if self.amount_kind == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 

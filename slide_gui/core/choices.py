@@ -20,7 +20,7 @@ class Choice:
     text : str
         Name of the value on screen.
     tip : str
-        One-line description without colon, semicolon or full stop, so that it can be part of a list.
+        One-line description without colons, semicolons or full stops, so that it can be an item of a list.
     """
 
     key: str

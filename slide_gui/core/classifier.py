@@ -19,9 +19,9 @@ from slide_gui.progress import NO_PROGRESS, Progress
 class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
-    The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
-    is therefore possible. In a pipeline in which `SLIDE` passes arrays to `MultiWidthSVC`, by contrast, `groups` must
-    be set for each depth separately.
+    `depth` determines the number of kernel widths: one for each of h⁰, h¹, …, hˡ. A grid search over `depth` is
+    therefore possible. In a pipeline in which `SLIDE` passes arrays to `MultiWidthSVC`, by contrast, `groups` must be
+    set for each depth separately.
 
     Parameters
     ----------

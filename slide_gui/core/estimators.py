@@ -25,7 +25,7 @@ _DTYPES = [np.float64, np.float32]  # allowed data types of rows; any other type
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
-    """Store `sizes`, the number of columns of each layer, until the array `features` is deleted. Return `features`."""
+    """Store the number of columns of each layer (`sizes`) until the array `features` is deleted. Return `features`."""
     if len(sizes) > 1:
         _SIZES[id(features)] = sizes
         weakref.finalize(features, _SIZES.pop, id(features), None).atexit = False

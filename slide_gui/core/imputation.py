@@ -18,7 +18,7 @@ from slide_gui.text import count
 MOST_WORK = 5 * 10**12
 """Largest number of multiplications in one call of `fit` or `transform`. They take about ten minutes on two cores."""
 
-_CALLS = 300_000  # overhead of each pattern of missing cells, converted to a number of multiplications
+_CALLS = 300_000  # fixed cost of each pattern of missing cells, expressed as a number of multiplications
 _SMALLEST_RIDGE = 1e-9  # smallest allowed ridge, in units of the variance of a column
 
 
@@ -85,7 +85,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         ------
         ValueError
             If a parameter is out of range, or if X contains text or infinity. Also if the fit would take longer than
-            about ten minutes, because there are too many different sets of missing cells in a row.
+            about ten minutes, because the rows have too many different patterns of missing cells.
         MemoryError
             If the fit needs more memory than is available.
         """

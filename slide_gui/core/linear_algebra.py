@@ -140,7 +140,7 @@ def inverse_factor(a: NDArray[Any], progress: Progress = NO_PROGRESS) -> NDArray
 
 
 def factor_steps(a: Array, out: NDArray[Any], progress: Progress = NO_PROGRESS) -> Iterator[None]:
-    """Write the inverse of the Cholesky factor of `a` to `out`, which must be all zeros (see `inverse_factor`).
+    """Write the inverse of the Cholesky factor of `a` to `out`, which must contain only zeros (see `inverse_factor`).
 
     Yield None at each point where the caller may pause the computation.
     """

@@ -22,7 +22,7 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
     codes : ndarray of int, shape (n,)
         Class of each row.
     size : int
-        Requested number of rows. The result can differ slightly because of rounding and small classes.
+        Requested number of rows. The actual number can differ slightly because of rounding and small classes.
     seed : int
         Seed of the random choice.
     """

@@ -33,10 +33,10 @@ Codes = NDArray[np.intp]
 
 
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
-    """Shift and scale rows so that the `limits` of their values become 0 and 1. Two equal limits both become 0."""
+    """Shift and scale rows so that the two values in `limits` become 0 and 1. Two equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    # The limits are rounded like the rows. With limits of higher precision, a result could be larger than 1.
+    # Round the limits to the data type of the rows. With limits of higher precision, a result could exceed 1.
     low, high = (rows.dtype.type(limit) for limit in limits)
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
@@ -115,7 +115,7 @@ class DenoisingDescent:
 
 
 def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float32") -> int:
-    """Return the approximate memory, in bytes, of pre-training on n rows: weights, gradients and hidden outputs."""
+    """Return the approximate memory, in bytes, that pre-training needs for weights, gradients and n hidden outputs."""
     item = 8 if dtype == "float64" else 4
     weights = sum(a * b for a, b in zip((d, *units), units, strict=False))
     encoded = max((a + b for a, b in zip((0, *units), units[:-1], strict=False)), default=0)

@@ -199,7 +199,7 @@ class Activations:
         self._done += 1
         self._packed = packed
         if self._packs or self._out is not None:
-            self._steps.clear()  # the next pass starts from stored representations, without the lower layers
+            self._steps.clear()  # the next pass reads the stored representations and skips the lower layers
         else:
             self._steps.append(step)
         progress.report(1.0)

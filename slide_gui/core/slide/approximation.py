@@ -204,7 +204,7 @@ class Interpolation:
 
 
 def _cubic(noise: float) -> tuple[slice, Array]:
-    """Return the indices of four values in `_LOGITS` around the logit of the noise level, and their cubic weights."""
+    """Return the indices of the four values in `_LOGITS` near a noise level, and the weights of cubic interpolation."""
     logit = np.log(noise / (1.0 - noise))
     first = int(np.clip(np.searchsorted(_LOGITS, logit) - 2, 0, len(_LOGITS) - 4))
     nodes = _LOGITS[first : first + 4]

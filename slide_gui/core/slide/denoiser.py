@@ -191,7 +191,7 @@ def _refine(
     survives = survival(noise, len(scatter) - 1)
 
     def correct(block: NDArray[np.intp], residual: Array) -> float:
-        """Correct the rows `block`. Return the largest ratio of the norm of a correction to the norm of its row."""
+        """Correct the rows `block` of W. Return the largest norm of a correction, relative to the norm of its row."""
         change = product(product(residual, factor.T, progress), factor, progress)
         weights[block] += change
         length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)

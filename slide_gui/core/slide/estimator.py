@@ -46,7 +46,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     dtype : {"float32", "float64"}, default="float32"
         Data type of the rows and representations. Every linear system is solved in float64. On rows of 0 and 1 both
         types give the same first layer. On other rows, at noise levels of 0.1 or more, float32 changes each row of the
-        weights W (including the bias) by up to 4e-5 / noise of its norm. If the mean of a column is much larger than
+        weights W (including the bias) by up to 4e-5 / noise times its norm. If the mean of a column is much larger than
         its standard deviation, centre the column, or use float64. At noise levels below 0.1, products are always summed
         in float64. The squares of values below 1e-19 are too small for float32, so scale such features, or use float64.
     batch_size : int, default=4096

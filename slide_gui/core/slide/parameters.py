@@ -132,8 +132,8 @@ class StackParameters:
     def sums(self) -> str:
         """Data type in which the products of rows are summed.
 
-        Rounding the scatter matrix to float32 changes a row of the weights W by about 3e-5 / noise of the norm of the
-        row. Products of float32 rows are therefore summed in float64 at noise levels below 0.1. For rows of 0 and 1
+        Rounding the scatter matrix to float32 changes each row of the weights W by about 3e-5 / noise times the norm of
+        the row. Products of float32 rows are therefore summed in float64 at noise levels below 0.1. For rows of 0 and 1
         the sums are exact in both data types.
         """
         return "float64" if self.noise < _LITTLE_NOISE else self.dtype

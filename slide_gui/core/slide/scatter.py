@@ -210,7 +210,7 @@ class ScatterSum:
 
 @dataclass(frozen=True, eq=False)
 class InputScatter:
-    """Scatter matrices of the input rows, which the first two layers need. Other fits to the same rows can reuse them.
+    """Scatter matrices of the input rows, which the first two layers need. All fits to the same rows can share them.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ class Windows:
         Returns
         -------
         ndarray of shape (k, d + 1)
-            The bias is in the last column.
+            The rows of W, with the bias in the last column.
         """
         height, width, channels = self.shape
         chosen = np.arange(prod(self.shape)) if features is None else features

@@ -28,7 +28,7 @@ from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
-# Number of temporary d × d matrices of a fit, in addition to the weights and scatter matrices of all layers.
+# Number of temporary d × d matrices that a fit needs in addition to the weights and scatter matrices of all layers.
 _MATRICES = 4
 _PASS = 1.7  # duration of each later pass over the rows, relative to the first pass
 

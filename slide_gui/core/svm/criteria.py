@@ -251,7 +251,7 @@ CRITERIA = table_of(
     Criterion(
         "span",
         "span (leave-one-out error)",
-        "the leave-one-out error, estimated from support vector spans (works well for two classes at high noise)",
+        "the leave-one-out error, estimated from support vector spans (suited to two classes at high noise levels)",
         span,
     ),
     Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),

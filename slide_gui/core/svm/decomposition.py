@@ -80,7 +80,7 @@ class CachedRows:
             self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Multiply the kernel rows of `points` by `factors` and return their sum. New rows are cached.
+        """Return the sum of the kernel rows of `points`, each multiplied by its element of `factors`. Cache new rows.
 
         If the new rows do not fit into the cache, all cached rows except those of `points` and `keep` are removed
         first. Rows that still do not fit are computed but not cached.
@@ -217,7 +217,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the memory, in bytes, of float32 kernel values in the solver for n points if `memory` is the limit."""
+    """Return how many bytes of float32 kernel values the solver stores for n points if `memory` is the limit."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 

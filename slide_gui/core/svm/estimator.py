@@ -183,7 +183,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             positive weights, so that only their ratios matter; `C_` refers to the divided weights. The subset, the
             held-out rows and the median distances ignore weights. Repeating rows may therefore lead to different widths
             and a different C than weighting them. Rows of weight 0 are left out, but they count towards "balanced"
-            class weights. Other weights below 1e-15 times the largest weight are raised to this value.
+            class weights. Positive weights below 1e-15 times the largest weight are raised to this bound.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the training.
         client : distributed.Client, optional

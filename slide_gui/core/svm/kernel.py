@@ -514,7 +514,7 @@ class VectorRows:
 
 
 class DistanceRows:
-    """A source of kernel values exp(−factor · D), where D is a precomputed matrix that a grid search uses throughout.
+    """A source of kernel values exp(−factor · D), where the matrix D is computed once for a whole grid search.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Bordered:
         corner[: len(new), -1] = corner[-1, : len(new)] = 1.0
         self._solved = self._solve(self._border, progress)
         self._schur = corner - self._border.T @ self._solved
-        # Positions of the points A in a list that contains first the points F and then the new points.
+        # Positions of the points A in a list that contains first the points F and then the points that are only in A.
         self._places = np.argsort(np.concatenate([self._factorised, new]), kind="stable")
         self._places = self._places[~np.isin(self._places, gone)]
 
@@ -305,7 +305,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection on its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # point i has the penalty 1 / ridge[i] = C · (largest / ridge[i])
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the penalty 1 / ridge[i] of point i is C · (largest / ridge[i])
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

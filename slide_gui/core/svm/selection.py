@@ -59,7 +59,7 @@ class CrossValidation:
     """Cross-validation of SVMs with kernels exp(−factor · D), where D is a fixed matrix of squared distances.
 
     For each fold, SVMs are trained on the rows outside the fold and evaluated on the rows of the fold. If `wrong` is
-    called again with the same kernel, training on each fold starts from the solution at the previous C.
+    called again with the same kernel, training for each fold starts from the solution at the previous C.
 
     Parameters
     ----------
@@ -376,7 +376,8 @@ class _Comparison:
         if np.bincount(codes).min() > 2:
             folds = _folds(codes, self._parameters.seed, sample.row_groups)
             n_held_out, more_pairs = 2 if few_rows(len(codes)) else 1, len(pairs_of(int(codes.max()) + 1)) - 1
-            # Estimated fraction of the time per fold that is spent on learning widths. Their comparison takes the rest.
+            # Estimated fraction of the time per fold that is spent on learning widths. Comparing the widths takes
+            # the rest.
             learning = 1.0 / (1.5 + 100 * more_pairs / len(codes))
             # The estimated fraction of the total time that the folds take; the fit to the entire sample takes the rest.
             held_out_time = 0.9 if n_held_out == 2 else 0.75

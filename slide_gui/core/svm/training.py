@@ -345,7 +345,7 @@ class _Sources:
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """Return True if float32 kernel values are too inaccurate, as for close rows that are far from the centre."""
+        """Return True if float32 kernel values are inaccurate, as for rows far from the centre but close together."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = squared_norms(self._embedding(self._Z[rows]))
