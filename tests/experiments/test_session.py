@@ -140,7 +140,7 @@ def test_that_sessions_of_windows_have_relative_paths_with_slashes(monkeypatch):
         ("[" * 100_000, "is damaged"),
         ("[]", "is not a session of slide-gui"),
         (_with(format="other"), "is not a session of slide-gui; open a file"),
-        (_with(version=0), r"has an unknown version \(0\); use an earlier copy"),
+        (_with(version=0), r"has the unknown format 0; use an earlier copy"),
         (_with(version=3), "has format 3; update slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
         (_with(session={"page": 3}), "cannot be used: page is 3"),

@@ -59,7 +59,7 @@ def load_data(key: str, progress: Progress = NO_PROGRESS, *, generated: bool = F
     if files:
         source = DataSource(paths=tuple(map(str, files)))
     dataset = source.load(progress=progress)
-    # A variant that has neither a seed nor files uses only the training rows of a data set of the catalogue. Some of
+    # A variant that has neither a seed nor files uses only the training rows of a data set in the catalogue. Some of
     # these rows are held out as the test set of the variant.
     if seed is None and not files:
         dataset = with_test_part(replace(dataset, test=dataset.test[:0], test_labels=np.empty(0, np.int64)))

@@ -72,10 +72,9 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
 
 
 def sensitivity() -> tuple[str, str]:
-    """Return the key of a data set, and what the paper states about the error curves on this data set.
+    """Return the key of the data set whose error curves the paper shows, and the paper's statements about these curves.
 
-    The paper's statements are used, because the values of its error curves over noise level and depth are not
-    published.
+    The values of the curves, which show the error over noise level and depth, are not published.
     """
     table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
@@ -289,7 +288,7 @@ class CellPlan:
 def _first_candidates(cell: CellPlan) -> tuple[RunSpec, ...]:
     """Return one candidate run for each combination of the parameter values in `CellPlan.axes`.
 
-    The runs are not assigned to data yet. They use validation set 0 and seed 0. If several combinations give the same
+    The runs do not refer to a data set yet. They use validation set 0 and seed 0. If several combinations give the same
     run, this run is returned only once. The result is cached, because checking the candidates again for each validation
     set would be slow.
     """

@@ -48,9 +48,9 @@ def remaining_cost(
 ) -> Mapping[tuple[str, str], Mapping[int, float]]:
     """Estimate the duration of each run that the evaluation may still need.
 
-    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary maps the number
-    of each run that may still be needed to its estimated duration in seconds. Several cells can need the same run. It
-    then has the same number in each of these cells.
+    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary has one entry
+    for each run that may still be needed. It maps a number that identifies the run to the estimated duration in
+    seconds. If several cells need the same run, the run has the same number in all of them.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAn
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """Return runs by hash, without runs of early program versions that lack the number of training rows."""
+    """Map run hashes to runs. Omit runs that early program versions stored without the number of training rows."""
     return {row.hash: row for row in rows if row.n_train is not None}
 
 

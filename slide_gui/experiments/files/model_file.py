@@ -129,7 +129,7 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     dataset : Dataset
         The data set. The stack is fitted to the whole training set, because the method is unsupervised.
     parameters : StackParameters
-        Noise, depth and the other parameters of the stack.
+        Noise level, depth and the other parameters of the stack.
     progress : Progress
         Receives, after each layer, a `Stack` of all layers fitted so far.
 

@@ -174,7 +174,7 @@ def _comment(content: bytes) -> bytes:
     GIF files divide a comment into blocks, each of which starts with its length. This function joins the blocks.
     """
     at, parts = content.find(_MARK.encode()) - 1, []
-    # A session has at most 1 MiB, or less than 2 MiB in base64. The comment never reaches this limit of 4 MiB.
+    # A session has at most 1 MiB, which is less than 2 MiB in base64. A limit of 4 MiB is therefore sufficient.
     most = at + 4 * _MOST_BYTES
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])
@@ -198,7 +198,7 @@ def _read(content: bytes, path: Path) -> SessionRecord:
         raise DataError("this is not a session of slide-gui; open a file that was saved with Save session", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise DataError(f"the session has an unknown version ({ascii(version)[:40]}); use an earlier copy", str(path))
+        raise DataError(f"the session has the unknown format {ascii(version)[:40]}; use an earlier copy", str(path))
     if version > _VERSION:
         raise DataError(f"the session has format {version}; update slide-gui to a version that can read it", str(path))
     try:

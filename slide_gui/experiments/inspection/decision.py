@@ -139,7 +139,7 @@ class Decider:
 
     @cached_property
     def _range(self) -> tuple[Array, Array]:
-        """Lowest and highest value of each feature in the training set. All pixels of images have the same range."""
+        """Lowest and highest value of each feature in the training set. For images, all pixels share one range."""
         axis, rows = None if self._images else 0, self._train
         low, high = np.float64(rows.min(axis=axis)), np.float64(rows.max(axis=axis))
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])

@@ -26,7 +26,7 @@ _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four lay
 
 # Squashing functions for which layers are interpolated. With others, weights change too fast with the noise level.
 _INTERPOLATED = "threshold", "tanh"
-_REST_SECONDS = 0.02  # A slider is at rest if its value has not changed for this time.
+_REST_SECONDS = 0.02  # A slider is at rest if its value has not changed for this number of seconds.
 _NEAR = 2  # The function `nearby_peak` searches up to this distance, in pixels.
 _DROWNING = 10.0
 

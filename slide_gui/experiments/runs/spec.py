@@ -72,7 +72,7 @@ METHODS = table_of(
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers, with median widths multiplied by one factor, which is selected with C",
+        "an SVM on SLIDE’s layers, with median widths multiplied by one factor, which is selected together with C",
         stacked=True,
     ),
     Method("pca-svm", "PCA-SVM", "an SVM on principal components with a given fraction of variance", projection=PCA),
@@ -175,9 +175,9 @@ class RunSpec:
     seed : int
         Seed of the split, of subsamples, and of methods that use random numbers.
     training : {"whole", "split"}
-        Train on the whole training set, or on the 80 % of it that the split leaves for training.
+        Rows for training: the whole training set, or the 80 % of it that the split leaves for training.
     evaluate : {"test", "validation"}
-        Evaluate on the test set, or on the split's validation rows.
+        Rows for evaluation: the test set, or the split's validation rows.
     test_rows : int or None
         Size of the stratified subsample to evaluate on. None means all rows.
     neighbour : RunSpec or None
@@ -195,9 +195,9 @@ class RunSpec:
     labels : int or None
         Number of labelled rows, drawn as a stratified sample, on which the classifier is trained. None means all.
     fit_rows : {"training", "split", "labelled"}
-        Fit the representation, without labels, on the whole training set, on the training rows of the split, or on the
-        labelled rows only. With "split", the validation rows do not affect the representation. Test rows never affect
-        it.
+        Rows to which the representation is fitted without labels: the whole training set, the training rows of the
+        split, or only the labelled rows. With "split", the validation rows do not affect the representation. Test rows
+        never affect it.
     held_out : HeldOut or None
         Rule by which the test set was held out, as in `Dataset.held_out`. The fingerprint also depends on this rule.
     members : tuple of RunSpec

@@ -97,7 +97,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        # Folds can be empty if every group contains a single class. The other folds are renumbered without them.
+        # Folds can be empty if every group contains a single class. The other folds are then renumbered.
         folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))
@@ -275,7 +275,7 @@ def _scaled_by(
     """Return all rows and their scaling. If a table is scaled, the ranges of its training rows define the scaling."""
     if dataset.unscaled is None:
         return rows, dataset.scaling
-    from slide_gui.data.assemble import rescaled  # The import is deferred, because the window starts without it.
+    from slide_gui.data.assemble import rescaled  # The import is deferred, so that the window opens sooner.
 
     return rescaled(dataset, training)
 
@@ -389,7 +389,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             raise DataError(str(error), place) from None
     if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes are held out.
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # A checked spec with this value also has the training "split".
+    if spec.fit_rows == "split":  # In a checked spec, `training` is then also "split".
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
@@ -425,7 +425,7 @@ def _share(codes: Indices, held_out: HeldOut) -> Indices:
 
 
 def _fold(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the sorted indices of the rows in one fold. Each class is shuffled and dealt to the folds in turn."""
+    """Return the sorted indices of the rows in one fold. The rows of each class are shuffled and dealt out in turn."""
     rng = np.random.default_rng(held_out.seed)
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
     return np.sort(order[held_out.fold :: held_out.folds])

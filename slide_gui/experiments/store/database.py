@@ -159,7 +159,7 @@ class Database:
 
     def keep_write_ahead_log(self) -> None:
         """Switch to a write-ahead log, so that other processes can read while this one writes. Make commits durable."""
-        # SQLite reports an error at once if another process is also switching the file. The loop then tries again.
+        # If another process is switching the same file, SQLite reports an error at once. The loop then tries again.
         until = time.monotonic() + _WAIT
         while True:
             try:
@@ -232,7 +232,7 @@ class Database:
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Convert an error of SQLite to an exception whose message is meant for the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # The error is caused by a bug of this program, not by a damaged file.
+            raise error  # The error is caused by a bug in this program, not by a damaged file.
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("the file header requires a newer format than SQLite can write", check_hint(self.path))
         if _code(error) in _ENVIRONMENT:

@@ -53,7 +53,7 @@ _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
 # SQL expression for the column held_out. Earlier versions of the program stored descriptions in this column, such as
-# "fold 2 of 5, seed 0" or "25 % held out, seed 0". Instead of these, the value in the run's JSON document is used.
+# "fold 2 of 5, seed 0" or "25 % held out, seed 0". The value in the run's JSON document replaces them.
 _HELD_OUT = """CASE WHEN held_out LIKE 'fold % of %, seed %' OR held_out LIKE '% held out, seed %' THEN
     CASE WHEN json_valid(document) THEN json_extract(document, '$.spec.held_out') END
     WHEN held_out <> '' THEN held_out END AS held_out"""

@@ -257,13 +257,13 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Return the row of a result. The other arguments are values that the result does not contain."""
+        """Create the row of a result. The other arguments are values that the result does not contain."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Create an object from a row of the SQL table. Missing values become None. Unknown columns are ignored.
+        """Create a `StoredRun` from a row of the SQL table. Missing values become None; unknown columns are ignored.
 
         Raises
         ------

@@ -73,7 +73,7 @@ class ErrorCurves:
         return tuple(sorted({point.depth for point in self.points}))
 
     def line(self, depth: int) -> tuple[CurvePoint, ...]:
-        """Return the points of one depth, sorted by noise level."""
+        """Return the points with the given depth, sorted by noise level."""
         return tuple(point for point in self.points if point.depth == depth)
 
 

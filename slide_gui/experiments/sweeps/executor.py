@@ -398,8 +398,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def request(self, requests: Sequence[RunRequest]) -> None:
         """Request runs.
 
-        The runs with the deepest autoencoders come first, because runs with shallower autoencoders reuse their first
-        layers.
+        The runs with the deepest autoencoders come first, because runs with fewer autoencoders reuse the first layers
+        of the deepest ones.
         """
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 

@@ -131,7 +131,7 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
         If a result has no validation error, or if not all splits have results at the same noise levels and depths.
     """
     groups: dict[object, list[PointResult]] = {}
-    # A cluster completes and stores the runs in any order.
+    # Sort the results, because a cluster completes and stores the runs in any order.
     for result in sorted(results, key=lambda result: (result.point.split, result.point.seed)):
         groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
     if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:

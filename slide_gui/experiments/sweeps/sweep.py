@@ -202,7 +202,7 @@ class _Sweep:
             self._numbers.setdefault(point.spec.hash, []).append(number)
         self._n_points = len(self._numbers)  # A run that several points have in common is counted once.
         self._done: dict[int, PointResult] = {}
-        self._groups: dict[tuple[int, ...], list[int]] = {}  # Maps a group of points (`_group`) to their indices.
+        self._groups: dict[tuple[int, ...], list[int]] = {}  # Indices of the points in each group (`_group`).
         for number, point in enumerate(points if choose != "none" else ()):
             self._groups.setdefault(_group(point, choose), []).append(number)
         self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * len(self._groups)
@@ -284,7 +284,7 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
 
 @lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol need 1 577 cache entries.
 def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
-    """Return the `RunKind` of a run with the stored setting `text`. Raise ValueError if the setting is invalid."""
+    """Return the `RunKind` of a stored run. Raise ValueError if `text`, the run's `Setting` as JSON, is invalid."""
     setting = Setting.from_text(text)
     if setting is None:
         raise ValueError("the stored setting cannot be read")

@@ -33,7 +33,7 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 # Noise levels (in the order in which they are computed), depths and number of splits of a trial's sweep.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
-_FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
+_FEWER = 0.7  # Factor that reduces the number of labelled rows repeatedly until the trial fits into its time budget.
 
 # The time reserved for the runs on the test set is their estimated duration multiplied by this factor.
 _MARGIN = 1.2
@@ -170,7 +170,7 @@ class Trial:
 
     @property
     def details(self) -> str:
-        """Description of how the trial was done, in one sentence."""
+        """One sentence that describes how the trial was carried out."""
         points, sizes = [each.point for each in self.done], sorted({each.rate.n for each in self.done})
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
@@ -253,7 +253,7 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         raise DataError(problem, dataset.name)
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits, classes = different_splits(dataset, range(n_splits)), Classes.of(dataset)
-    # If groups have different sizes, so have the training sets of the splits.
+    # If the groups have different sizes, the training sets of the splits can also have different sizes.
     fewest = min(len(split_rows(classes.train, split, 0, classes.groups)[0]) for split in splits)
     labels = most = round(0.8 * shape.rows)
     while True:
