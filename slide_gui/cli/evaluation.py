@@ -139,7 +139,7 @@ def _records(arguments: argparse.Namespace) -> RecordFolder | None:
 
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
-    """Write the tables to the requested files and print them, after `origin`, the source of shipped tables."""
+    """Write the tables to the requested files. Print `origin`, the source of shipped tables, and then the tables."""
     if not state.data:
         warn("no run of the requested tables is stored; compute the tables first")
     times = time_rows(state)

@@ -18,7 +18,7 @@ from slide_gui.text import NONE, count, fixed
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    text = "a table with commas, semicolons, tabs or vertical bars; missing cells: empty, ?, NA, N/A, NaN or null"
+    text = "table with commas, semicolons, tabs or bars between cells; missing cells: empty, ?, NA, N/A, NaN or null"
     parser.add_argument("data", metavar="TABLE", help=text)
     text = "output file: the table with its missing cells filled and every other byte unchanged"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)

@@ -101,7 +101,7 @@ def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed for generated
 def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
     """Add the option --store, which is required unless `otherwise` is given.
 
-    `otherwise` is the end of its help text, which states the default, or when the option can be omitted.
+    `otherwise` is the end of the option's help text. It states the default, or when the option can be omitted.
     """
     text = f"run store whose runs are reused and to which new runs are added{otherwise}"
     parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
