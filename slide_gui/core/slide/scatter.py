@@ -43,7 +43,7 @@ _TOO_LARGE = "X contains values so large that the sum of their squares is infini
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The scatter matrix of a block of rows. The matrices of two blocks are added to get the matrix of all their rows.
+    """The scatter matrix of a block of rows. The sum of the matrices of two blocks is the matrix of all their rows.
 
     Attributes
     ----------
