@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # The error of a failed write does not contain the file name.
+        except OSError as error:  # Add the file name, which the error of a failed write lacks.
             error.filename = str(path)
             raise
         self.rows[row.hash] = row

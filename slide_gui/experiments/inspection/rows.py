@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four layers for MNIST take 40 MB.
 
-# Squashing functions for which layers are interpolated. With others, weights change too fast with the noise level.
+# Squashing functions for which layers are interpolated. With other functions, weights depend too strongly on noise.
 _INTERPOLATED = "threshold", "tanh"
 _REST_SECONDS = 0.02  # A slider is at rest if its value has not changed for this number of seconds.
 _NEAR = 2  # The function `nearby_peak` searches up to this distance, in pixels.

@@ -136,7 +136,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
-    """Report if the final SVM fit did not converge, and how many fits for selecting widths and C did not converge.
+    """Report a final SVM fit that did not converge, and how many fits for selecting widths and C did not converge.
 
     Return an empty string if all fits converged.
     """

@@ -387,7 +387,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes are held out.
+    if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes are validation rows.
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
     if spec.fit_rows == "split":  # In a checked spec, `training` is then also "split".
         fit_rows = rows

@@ -1,1 +1,1 @@
-"""Compute many runs: sweeps with selection by validation error, error curves, quick trials, and cluster workers."""
+"""Compute many runs in this process or on a cluster: sweeps with selection, error curves and quick trials."""
