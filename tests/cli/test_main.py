@@ -91,6 +91,7 @@ def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path):
 def test_that_ctrl_c_ends_doctor_without_a_crash_while_it_imports_qt(tmp_path):
     script = (
         "import os, signal, sys\nfrom slide_gui.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore SIGINT
         "class Finder:\n"
         "    def find_spec(name, path=None, target=None):\n"
         "        if name == 'PySide6.support':\n"
