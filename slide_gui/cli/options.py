@@ -274,7 +274,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data of a source. Draw a progress bar on stderr while reading, then print uncertain guesses."""
+    """Return the data of a source. Show progress on stderr, then warn of uncertain guesses about the file."""
     for path in source.paths:
         if not Path(path).exists():
             raise DataError("does not exist; give a file, or a name from slide-gui datasets list", path)

@@ -196,7 +196,7 @@ class Interpolation:
         return rows, np.tensordot(factors, self._squares[nearest, :depth], 1)
 
     def layers(self, parameters: StackParameters) -> tuple[ApproximateLayer, ...]:
-        """Return interpolated layers, or an empty tuple if `rows` returns None for these parameters."""
+        """Return all layers, interpolated between noise levels, or an empty tuple if `rows` returns None."""
         interpolated = self.rows(parameters, slice(None))
         if interpolated is None:
             return ()

@@ -34,7 +34,7 @@ _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
 _FEW = 32  # number of rows of the weights W to correct first, in order to measure the rounding error
 _ACCURATE = 1e-9  # if no relative correction of these rows is larger than this, the other rows are not corrected
-_NEGLIGIBLE = 1e-10  # rows are corrected until the expected relative size of the next correction is below this
+_NEGLIGIBLE = 1e-10  # rows of W are corrected until the expected relative size of the next correction is below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
 _ROUNDING = 1e-4  # a negative error of up to this relative size is treated as rounding error; float32 gives up to 3e-5

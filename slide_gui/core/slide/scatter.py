@@ -350,7 +350,10 @@ class ScatterPass:
             yield squashed.total()
 
     def _of_sparse(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
-        """Yield the scatter matrices of a CSR matrix, which stays sparse. Entries that are not stored become T(0)."""
+        """Yield the scatter matrix of the rows, and if needed, that of T(rows), without making the CSR matrix dense.
+
+        The squashing function T is also applied to the zeros, which are not stored.
+        """
         p, rows = self.parameters, without_duplicates(rows)
         check_free(32 * rows.nnz, f"the scatter matrix of {rows.nnz} stored values", "give the rows as Blocks")
         with np.errstate(over="ignore"):

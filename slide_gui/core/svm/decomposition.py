@@ -523,7 +523,10 @@ class _WorkingSetSolver:
         return beta, residual
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
-        """Subtract K̃·change from `residual`; `change` is the change in β at `points`, and K̃ is as in `Solution`."""
+        """Update `residual` after the coefficients β of `points` have changed by `change`: subtract K̃·change.
+
+        `Solution` defines β and K̃.
+        """
         if len(points):
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._box.ridge, points) * change

@@ -219,9 +219,9 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the vectors z of the given rows of Z, with the given columns; by default all rows and columns.
+        """Return the vectors z, whose squared distances give the kernel, of the given rows of Z.
 
-        Z is read in blocks of rows.
+        By default, all rows and all columns are returned. Z is read in blocks of rows.
         """
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))

@@ -135,7 +135,10 @@ class Objective:
         return part
 
     def split(self, theta: Array) -> tuple[Array, float]:
-        """Return log σ_t of all layers, and log C, which is part of θ unless C is given."""
+        """Split the parameter vector θ into log σ_t, one value per layer t, and log C.
+
+        If C is given, θ does not contain log C, and the logarithm of the given C is returned.
+        """
         if self.parameters.C is not None:
             return theta, float(np.log(self.parameters.C))
         return theta[:-1], float(theta[-1])

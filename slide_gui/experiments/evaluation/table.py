@@ -290,9 +290,9 @@ class SplitProgress:
     split : int
         Index of the split, starting at 0.
     answered : int
-        Number of candidate runs whose results are available. 0 while the selected candidate is trained for the test.
+        Number of finished candidate runs. 0 while the selected candidate is trained and tested on the test set.
     candidates : int
-        Total number of candidate runs. 1 while the selected candidate is trained for the test.
+        Total number of candidate runs. 1 while the selected candidate is trained and tested on the test set.
     """
 
     data: str

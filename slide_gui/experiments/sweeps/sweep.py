@@ -202,7 +202,8 @@ class _Sweep:
             self._numbers.setdefault(point.spec.hash, []).append(number)
         self._n_points = len(self._numbers)  # A run that several points have in common is counted once.
         self._done: dict[int, PointResult] = {}
-        self._groups: dict[tuple[int, ...], list[int]] = {}  # Indices of the points in each group (`_group`).
+        # Maps each group of points, as `_group` names it, to the indices of its points.
+        self._groups: dict[tuple[int, ...], list[int]] = {}
         for number, point in enumerate(points if choose != "none" else ()):
             self._groups.setdefault(_group(point, choose), []).append(number)
         self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * len(self._groups)
