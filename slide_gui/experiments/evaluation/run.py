@@ -7,24 +7,11 @@ from itertools import cycle
 from threading import Event
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.evaluation import table
 from slide_gui.experiments.evaluation.data_sets import data_entry
 from slide_gui.experiments.evaluation.protocol import REFERENCE, CellPlan
 from slide_gui.experiments.evaluation.records import RecordFolder
-from slide_gui.experiments.evaluation.table import (
-    DataInfo,
-    EvaluationState,
-    SplitAnswer,
-    SplitProgress,
-    Task,
-    candidates,
-    empty_state,
-    info_of,
-    plan_sizes,
-    readable,
-    split_answer,
-    tasks,
-    with_answer,
-)
+from slide_gui.experiments.evaluation.table import DataInfo, EvaluationState, SplitAnswer, SplitProgress, Task
 from slide_gui.experiments.runs.cost import RunKind, RunShape
 from slide_gui.experiments.runs.fitting import feature_seconds
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
@@ -63,12 +50,12 @@ def remaining_cost(
     """
     infos = {info.key: info for info in state.data}
     classes = {cell.data: len(data_entry(cell.data).label_names) for cell in cells}
-    shapes = {cell.data: RunShape(*plan_sizes(cell), _COLUMNS, classes[cell.data]) for cell in cells}
+    shapes = {cell.data: RunShape(*table.plan_sizes(cell), _COLUMNS, classes[cell.data]) for cell in cells}
     cost = measured_cost(rows, {info.fingerprint: shapes[info.key] for info in state.data})
     stored, seeds = {row.hash for row in rows}, {(row.fingerprint, row.seed) for row in rows}
     costs: dict[tuple[str, str], dict[int, float]] = {(cell.data, cell.method): {} for cell in cells}
     numbers: dict[tuple[str, RunSpec], int] = {}
-    for task, part in progress.each(list(tasks(cells))):
+    for task, part in progress.each(list(table.tasks(cells))):
         part.report(0.0)
         key, info = (task.plan.data, task.plan.method), infos.get(task.plan.data)
         cell = state.cell(*key)
@@ -174,7 +161,7 @@ class _SplitRuns:
         """Add a completed run. Return the result of the split if this run is the one on test rows, otherwise None."""
         self.waiting.discard(row.hash)
         if self.selected is not None:
-            return split_answer(self.task.split, self.selected, spec, row)
+            return table.split_answer(self.task.split, self.selected, spec, row)
         self.runs[row.hash] = row
         self.selected = None if self.waiting else self.task.plan.select(self._points, self.runs)
         return None
@@ -196,10 +183,10 @@ class _Evaluation:
         self._parallel = cluster is not None
         self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
-        self._state = empty_state(cells, ())
+        self._state = table.empty_state(cells, ())
         self._splits: list[_SplitRuns] = []  # All splits that have no result yet.
         self._waiting: dict[str, list[_SplitRuns]] = {}  # Maps the hash of a run to the splits that wait for it.
-        self._rows = readable([*(records.rows.values() if records is not None else ()), *store.runs()])
+        self._rows = table.readable([*(records.rows.values() if records is not None else ()), *store.runs()])
         self._finals: dict[str, RunSpec] = {}  # Maps the hash of each run on a test set to its specification.
 
     def run(self) -> EvaluationState:
@@ -207,7 +194,7 @@ class _Evaluation:
             if cell.data not in self._datasets:
                 whole = self._load(cell.data, self._progress.pulse)
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
-        infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
+        infos = {key: table.info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._state = replace(self._state, data=tuple(infos.values()))
         with self._loop as loop:
             self._start(infos)
@@ -230,9 +217,9 @@ class _Evaluation:
         same rank. When all runs of a rank have started, idle workers start runs of the next rank.
         """
         ranks: dict[object, int] = {}
-        for task in tasks(self._cells):
+        for task in table.tasks(self._cells):
             self._progress.report(0.0)
-            data, points = task.plan.data, candidates(task, infos[task.plan.data])
+            data, points = task.plan.data, table.candidates(task, infos[task.plan.data])
             rank = ranks.setdefault((data, task.split) if self._parallel else task, len(ranks))
             split = _SplitRuns(task, self._datasets[data], points, rank)
             self._splits.append(split)
@@ -260,7 +247,7 @@ class _Evaluation:
         # When a split is complete, the runs of candidates that were excluded early are also counted as complete,
         # although they were not computed.
         done = 1 if answer is None else split.n_runs - len(split.runs)
-        self._state = replace(with_answer(self._state, split.task.plan, answer), done=self._state.done + done)
+        self._state = replace(table.with_answer(self._state, split.task.plan, answer), done=self._state.done + done)
         if answer is not None:
             self._finals[row.hash] = spec
             self._splits.remove(split)
@@ -291,7 +278,7 @@ class _Evaluation:
                 if not spec.layers:
                     continue
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
-                self._state = with_answer(self._state, cell, replace(last, features=seconds))
+                self._state = table.with_answer(self._state, cell, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
         """Report the overall progress and the `EvaluationState` each time an active run reports its progress.
