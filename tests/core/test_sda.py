@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit, softmax
 
-from slide_gui.core.sda.model import (
-    Masks,
-    SdaHistory,
-    SdaParameters,
-    log_softmax,
-    multiply,
-    sigmoid,
-    sigmoid_cross_entropy,
-)
+from slide_gui.core.sda import model
+from slide_gui.core.sda.model import Masks, SdaHistory, SdaParameters
 from slide_gui.core.sda.training import BackPropagation, DenoisingDescent, fine_tune, first_layer, pretrain
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
@@ -67,7 +60,7 @@ def _same(one, other):
 @given(VALUES, TARGETS)
 def test_that_the_cross_entropy_is_the_sum_of_its_terms(a, x):
     z = a.copy()
-    loss = sigmoid_cross_entropy(z, x, np.empty_like(a))
+    loss = model.sigmoid_cross_entropy(z, x, np.empty_like(a))
     terms = x * np.logaddexp(0.0, -a) + (1 - x) * np.logaddexp(0.0, a)
     assert loss == pytest.approx(terms.sum(), rel=1e-12, abs=1e-9)
     np.testing.assert_allclose(z, expit(a), rtol=0, atol=1e-15)
@@ -76,12 +69,12 @@ def test_that_the_cross_entropy_is_the_sum_of_its_terms(a, x):
 def test_that_float32_losses_of_saturated_units_are_finite_and_right_and_exponentials_of_the_log_softmax_add_to_1():
     a = np.array([[200.0, -200.0, 40.0, -1e30]], np.float32)
     x = np.array([[1.0, 0.0, 0.5, 1.0]], np.float32)
-    assert sigmoid_cross_entropy(a.copy(), x, np.empty_like(a)) == pytest.approx(20.0 + 1e30, rel=1e-6)
-    sigmoid(a)
+    assert model.sigmoid_cross_entropy(a.copy(), x, np.empty_like(a)) == pytest.approx(20.0 + 1e30, rel=1e-6)
+    model.sigmoid(a)
     np.testing.assert_array_equal(a, [[1.0, 0.0, 1.0, 0.0]])
     a = np.array([[1000.0, 1001.0, 999.0], [-2.0, -2.0, -2.0]])
     values = a.copy()
-    log_softmax(values)
+    model.log_softmax(values)
     np.testing.assert_allclose(np.exp(values).sum(axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(np.diff(values, axis=1), np.diff(a, axis=1), rtol=1e-12)
 
@@ -104,11 +97,11 @@ def test_that_a_large_product_is_right_and_can_be_stopped_between_pieces():
     random = np.random.default_rng(0)
     a, b = random.random((40, 2000), dtype=np.float32), random.random((2000, 16000), dtype=np.float32)
     out, listener = np.empty((40, 16000), np.float32), StopAfter()
-    multiply(a, b, out, listener)
+    model.multiply(a, b, out, listener)
     np.testing.assert_allclose(out, a @ b, rtol=1e-5)
     assert len(listener.fractions) == 2
     with pytest.raises(Cancelled):
-        multiply(a, b, out, StopAfter(1))
+        model.multiply(a, b, out, StopAfter(1))
 
 
 # Pre-training.

@@ -9,19 +9,7 @@ from sklearn.svm import SVC
 from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm import kernel as svm_kernel
 from slide_gui.core.svm import model as svm_model
-from slide_gui.core.svm.kernel import (
-    ClassVectors,
-    DistanceRows,
-    Embedding,
-    VectorRows,
-    block_sizes,
-    layer_distances,
-    median_distances,
-    shares_of,
-    varying_columns,
-    vector_distances,
-    widths_from,
-)
+from slide_gui.core.svm.kernel import ClassVectors, DistanceRows, Embedding, VectorRows
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import C_GRID, choose_widths, enough_fresh, fit_svm, median_width_search, tune
 from slide_gui.core.svm.training import StepLog, TrainingSet, TrainingStep
@@ -30,7 +18,7 @@ from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, sample, three_
 
 Z, CODES = layers(120, noise=1.0)
 DATA = TrainingSet(Z, CODES, SIZES)
-MEDIAN_WIDTHS = widths_from(median_distances(Z, SIZES), 3.0)
+MEDIAN_WIDTHS = svm_kernel.widths_from(svm_kernel.median_distances(Z, SIZES), 3.0)
 SCALES = (0.2, 1.0, 3.0)
 TUNING = SvmParameters(SIZES, loss="hinge", tol=1e-5, seed=3)
 
@@ -189,13 +177,13 @@ COUNTS = (40, 700, 30)  # the middle class has more than one tile
 
 @pytest.mark.parametrize(("groups", "sizes"), [(5, (7,) * 5), (35, (1,) * 35), (None, (35,)), ((30, 5), (30, 5))])
 def test_that_groups_divide_the_columns_into_blocks(groups, sizes):
-    assert block_sizes(35, groups) == sizes
+    assert svm_kernel.block_sizes(35, groups) == sizes
 
 
 @pytest.mark.parametrize("groups", [0, 2, 8, (3, 3), (4, -1, 4), (0, 7), ()])
 def test_that_groups_that_do_not_fit_the_columns_are_refused(groups):
     with pytest.raises(ValueError, match="groups"):
-        block_sizes(7, groups)
+        svm_kernel.block_sizes(7, groups)
 
 
 @pytest.mark.parametrize(("dtype", "accuracy"), [(np.float32, 3e-6), (np.float64, 1e-13)])
@@ -206,7 +194,7 @@ def test_that_kernel_values_and_distances_equal_their_formulas(dtype, accuracy):
     exponent = np.square(scaled[:, None] - scaled[None]).sum(-1)
     vectors = Embedding.of(Z, (3, 3, 3), widths)(Z, dtype=dtype)
     np.testing.assert_allclose(VectorRows.of(vectors).kernel(np.arange(700)), np.exp(-exponent), atol=accuracy)
-    distances, rows, columns = vector_distances(vectors, dtype), np.array([1, 5]), np.array([3, 7])
+    distances, rows, columns = svm_kernel.vector_distances(vectors, dtype), np.array([1, 5]), np.array([3, 7])
     np.testing.assert_allclose(distances, exponent, atol=50 * accuracy)
     part = DistanceRows(distances, np.arange(700), 0.5).take(np.arange(0, 700, 2))
     expected = np.exp(-0.5 * exponent[np.ix_(2 * rows, 2 * columns)])
@@ -285,7 +273,7 @@ def test_that_columns_in_which_all_rows_are_equal_are_left_out_of_the_products()
     Z[:, 1] = 0.3
     Z[:, 4] = 0.0
     Z[4999, 4] = 1.0  # column 4 varies only in the last block
-    assert varying_columns(Z).tolist() == [0, 2, 3, 4, 5]
+    assert svm_kernel.varying_columns(Z).tolist() == [0, 2, 3, 4, 5]
     embedded = Embedding.of(Z, (6,), [0.7])(Z)
     assert not embedded[:, 1].any()
     chosen = Embedding.of(Z, (6,), [0.7])(Z, np.arange(10), columns=np.array([0, 2]))
@@ -296,12 +284,12 @@ def test_that_columns_in_which_all_rows_are_equal_are_left_out_of_the_products()
 def test_that_layer_distances_equal_the_direct_sums_and_medians_follow(monkeypatch, rows_per_tile):
     monkeypatch.setattr(svm_kernel, "_DISTANCE_ROWS", rows_per_tile)
     Z = np.random.default_rng(1).standard_normal((40, 6))
-    distances = layer_distances(Z, (2, 4))
+    distances = svm_kernel.layer_distances(Z, (2, 4))
     direct = np.square(Z[:, None, 2:] - Z[None, :, 2:]).sum(-1)
     np.testing.assert_allclose(distances[1], direct, atol=1e-12)
     assert not distances[:, np.arange(40), np.arange(40)].any()
     np.testing.assert_allclose(distances, distances.transpose(0, 2, 1), atol=1e-12)
-    np.testing.assert_allclose(median_distances(Z, (2, 4))[1], np.median(direct[np.triu_indices(40, 1)]))
+    np.testing.assert_allclose(svm_kernel.median_distances(Z, (2, 4))[1], np.median(direct[np.triu_indices(40, 1)]))
 
 
 @pytest.mark.parametrize("n_rows", [40, 41])
@@ -313,18 +301,19 @@ def test_that_embeddings_are_centred_on_the_median_of_each_column(n_rows):
 def test_that_medians_are_those_of_a_seeded_thousand_rows():
     Z = np.random.default_rng(0).standard_normal((1200, 3)) * np.linspace(0.0, 2.0, 1200)[:, None]
     rows = np.sort(np.random.default_rng(7).choice(1200, 1000, replace=False))
-    np.testing.assert_array_equal(median_distances(Z, (3,), seed=7), median_distances(Z[rows], (3,)))
-    assert median_distances(Z, (3,), seed=7) != median_distances(Z, (3,), seed=8)
+    drawn = svm_kernel.median_distances(Z, (3,), seed=7)
+    np.testing.assert_array_equal(drawn, svm_kernel.median_distances(Z[rows], (3,)))
+    assert drawn != svm_kernel.median_distances(Z, (3,), seed=8)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_rows_that_differ_only_by_rounding_are_equal_and_of_many_equal_rows_the_mean_counts(dtype):
     Z = np.full((10, 2), 5.73, dtype)
     Z[:, 1] += dtype(np.finfo(dtype).eps) * np.arange(-5, 5, dtype=dtype)
-    assert median_distances(Z, (1, 1)).tolist() == [0.0, 0.0]
+    assert svm_kernel.median_distances(Z, (1, 1)).tolist() == [0.0, 0.0]
     Z[0] += 3
-    np.testing.assert_allclose(median_distances(Z, (1, 1)), [9.0 * 9 / 45] * 2, rtol=1e-5)
-    assert median_distances(Z[:1], (1, 1)).tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(svm_kernel.median_distances(Z, (1, 1)), [9.0 * 9 / 45] * 2, rtol=1e-5)
+    assert svm_kernel.median_distances(Z[:1], (1, 1)).tolist() == [0.0, 0.0]
 
 
 def test_that_rows_near_an_outlier_have_the_margins_of_the_formula():
@@ -341,21 +330,22 @@ def test_that_rows_near_an_outlier_have_the_margins_of_the_formula():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_an_outlier_and_many_equal_rows_do_not_make_the_distances_between_other_rows_inaccurate(dtype):
     Z = np.random.default_rng(0).standard_normal((200, 50)).astype(dtype)
-    alone, median = layer_distances(Z[1:], (50,)), median_distances(Z[1:], (50,))
+    alone, median = svm_kernel.layer_distances(Z[1:], (50,)), svm_kernel.median_distances(Z[1:], (50,))
     for outlier in (1e8, 1e13):
         Z[0, 3] = outlier
-        np.testing.assert_allclose(layer_distances(Z, (50,))[:, 1:, 1:], alone, rtol=1e-6)
-        np.testing.assert_allclose(median_distances(Z, (50,)), median, rtol=0.01)
+        np.testing.assert_allclose(svm_kernel.layer_distances(Z, (50,))[:, 1:, 1:], alone, rtol=1e-6)
+        np.testing.assert_allclose(svm_kernel.median_distances(Z, (50,)), median, rtol=0.01)
     Z[:170] = Z[170]
-    np.testing.assert_allclose(median_distances(Z, (50,)), layer_distances(Z, (50,)).sum() / (200 * 199), rtol=1e-6)
+    mean = svm_kernel.layer_distances(Z, (50,)).sum() / (200 * 199)
+    np.testing.assert_allclose(svm_kernel.median_distances(Z, (50,)), mean, rtol=1e-6)
 
 
 def test_that_shares_are_fractions_of_the_exponent_at_the_medians_and_a_constant_layer_has_width_one_and_share_zero():
-    np.testing.assert_allclose(shares_of([1.0, 2.0], [3.0, 4.0]), [0.75, 0.25])
-    widths = widths_from([0.0, 2.0], 2.0)
+    np.testing.assert_allclose(svm_kernel.shares_of([1.0, 2.0], [3.0, 4.0]), [0.75, 0.25])
+    widths = svm_kernel.widths_from([0.0, 2.0], 2.0)
     assert widths.tolist() == [1.0, 2.0]
-    assert shares_of(widths, [0.0, 2.0]).tolist() == [0.0, 1.0]
-    parts = median_distances(Z, SIZES) / np.square(WIDTHS)
+    assert svm_kernel.shares_of(widths, [0.0, 2.0]).tolist() == [0.0, 1.0]
+    parts = svm_kernel.median_distances(Z, SIZES) / np.square(WIDTHS)
     assert fit_svm(Z, CODES, _given()).trained.shares == pytest.approx(parts / parts.sum())
 
 

@@ -8,15 +8,7 @@ from sklearn.svm import SVC
 
 from slide_gui.core.svm import decomposition, smo
 from slide_gui.core.svm import newton as svm_newton
-from slide_gui.core.svm.decomposition import (
-    CachedRows,
-    ScratchBuffer,
-    SolverOptions,
-    SolverStep,
-    exact_product,
-    least_memory,
-    solve,
-)
+from slide_gui.core.svm.decomposition import CachedRows, ScratchBuffer, SolverOptions, SolverStep, solve
 from slide_gui.core.svm.kernel import ClassVectors, DistanceRows, Embedding, VectorRows, vector_distances
 from slide_gui.core.svm.newton import Bordered, NotConverged, bordered_inverse, newton
 from slide_gui.core.svm.smo import Box, kkt_gap, minimise
@@ -104,7 +96,7 @@ def test_that_max_iter_limits_the_steps_of_all_working_sets_together(monkeypatch
 @pytest.mark.parametrize("n", [300, 700])  # the entire matrix, then working sets of 512 points
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_the_least_memory_is_enough_and_a_byte_less_is_refused(n, dtype):
-    (source, y), least = _problem(n, dtype=dtype), least_memory(n, np.dtype(dtype).itemsize)
+    (source, y), least = _problem(n, dtype=dtype), decomposition.least_memory(n, np.dtype(dtype).itemsize)
     assert solve(source, y, SolverOptions(False, 1.0, memory=least)).converged
     with pytest.raises(MemoryError, match=f"training on {n} points needs at least {least / 1e6:.6g} MB"):
         solve(source, y, SolverOptions(False, 1.0, memory=least - 1))
@@ -158,7 +150,7 @@ def test_that_the_gap_holds_in_float64_if_coefficients_are_too_large_for_float32
 
 
 def test_that_only_support_vectors_and_points_near_the_margin_are_computed_again_in_float64(monkeypatch):
-    monkeypatch.setattr(decomposition, "exact_product", products := Mock(wraps=exact_product))
+    monkeypatch.setattr(decomposition, "exact_product", products := Mock(wraps=decomposition.exact_product))
     source, y = _problem(900)
     found = solve(source, y, SolverOptions(False, 10.0))
     assert np.count_nonzero(found.beta) <= len(products.call_args.args[2]) < 600
@@ -339,7 +331,7 @@ def test_that_products_in_float64_are_exact_for_long_vectors(monkeypatch):
     data, beta = random.standard_normal((60, 5)), random.standard_normal(60)
     data[::5] *= 1e8  # their squared norms are known only to several units
     kernel = np.exp(-np.square(data[:, None] - data[None]).sum(-1))
-    found = exact_product(VectorRows([ClassVectors(data)]), beta, np.arange(60))
+    found = decomposition.exact_product(VectorRows([ClassVectors(data)]), beta, np.arange(60))
     np.testing.assert_allclose(found, kernel @ beta, atol=1e-12)
 
 

@@ -16,19 +16,7 @@ from slide_gui.experiments.evaluation import run as evaluation_run
 from slide_gui.experiments.evaluation.data_sets import data_key
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published, sensitivity, split_seed
 from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
-from slide_gui.experiments.evaluation.table import (
-    Cell,
-    DataInfo,
-    EvaluationState,
-    SplitAnswer,
-    compare,
-    empty_state,
-    info_of,
-    stored_data,
-    stored_evaluation,
-    time_rows,
-    with_answer,
-)
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
 from slide_gui.experiments.runs.cost import CostModel
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.run import run
@@ -234,7 +222,7 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_pa
     assert cell.rate.covers != "splits"
     assert all(result.n_train == 80 for result in (*results, network))
     assert cell.features is not None
-    (row,) = time_rows(state)
+    (row,) = table.time_rows(state)
     assert row.sda == answer.features == network.timings.features, "the time of the refitted network"
 
 
@@ -254,7 +242,7 @@ def test_that_this_projects_own_rows_run_and_their_results_are_those_of_the_sele
             result = store.load(cell.answers[0].spec_hash)
             assert (result.error, result.n_train) == (cell.answers[0].error, 80)
             assert same_numbers(run(DATA, result.spec), result)
-        assert outcome(stored_evaluation(cells, store.runs())) == outcome(state)
+        assert outcome(table.stored_evaluation(cells, store.runs())) == outcome(state)
 
 
 def table_of(*rows):
@@ -303,7 +291,7 @@ def test_that_progress_rises_the_state_counts_runs_and_the_remaining_cost_can_be
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
     stopped = StopAfter(3)
     with pytest.raises(Cancelled):
-        remaining_cost(CELLS, empty_state(CELLS, ()), (), stopped)
+        remaining_cost(CELLS, table.empty_state(CELLS, ()), (), stopped)
     assert 0.0 == stopped.fractions[0] < stopped.fractions[-1] < 1.0
 
 
@@ -312,7 +300,7 @@ def test_that_the_remaining_cost_has_each_run_once_that_is_not_stored(evaluated)
         rows = store.runs()
     (info,) = evaluated[0].data
     for left in (rows, rows[::2], rows[1::3], []):
-        state = stored_evaluation(CELLS, left)
+        state = table.stored_evaluation(CELLS, left)
         needed = set()
         for cell in CELLS:
             for split in set(range(cell.n_splits)) - {a.split for a in state.cell(cell.data, cell.method).answers}:
@@ -371,7 +359,7 @@ def test_that_a_wrong_protocol_is_refused_and_the_remaining_cost_can_be_cancelle
     with pytest.raises(ValueError, match="convex, pca-svm: depth is not a parameter of this method"):
         protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": (1,)}}, None)
     with pytest.raises(Cancelled):
-        remaining_cost(CELLS, empty_state(CELLS, ()), (), StopAfter(1))
+        remaining_cost(CELLS, table.empty_state(CELLS, ()), (), StopAfter(1))
 
 
 def test_that_a_cell_uses_the_settings_of_the_protocol():
@@ -420,12 +408,12 @@ def test_that_a_cell_has_a_mean_the_median_time_of_features_and_the_most_frequen
 
 
 def test_that_data_are_described_with_their_sizes_and_source_and_report_it_if_smaller_than_the_benchmark():
-    assert info_of("rectangles", DATA) == DataInfo(
+    assert table.info_of("rectangles", DATA) == DataInfo(
         "rectangles", "Rectangles", True, DATA.fingerprint, 80, 150, "generated:rectangles"
     )
     real = replace(DATA, generated=False, source="mine.csv")
-    assert info_of("rectangles", real).source == "mine.csv"
-    assert info_of("rectangles", replace(real, key="rectangles")).source == "rectangles"
+    assert table.info_of("rectangles", real).source == "mine.csv"
+    assert table.info_of("rectangles", replace(real, key="rectangles")).source == "rectangles"
     known = entry("convex")
     whole = DataInfo("convex", "Convex", False, "f", known.n_train, known.n_test)
     assert whole.reduced == ""
@@ -438,30 +426,30 @@ def test_that_a_comparison_is_over_common_splits_on_the_same_rows():
     ours = [answer(0, 0.2), answer(1, 0.3), answer(2, 0.1), answer(4, 0.9)]
     elsewhere = replace(answer(2, 0.1), row_errors=row_errors("convex", np.arange(90), np.arange(10)))
     theirs = [answer(0, 0.1), answer(1, 0.1), elsewhere, answer(3, 0.0)]
-    found = compare(ours, theirs)
+    found = table.compare(ours, theirs)
     assert (found.n_splits, found.rows) == (2, None)
     assert found.difference == pytest.approx(0.15)
     rows = np.arange(100)
     expected = crossed_mean([(rows >= 10) & (rows < 20), (rows >= 10) & (rows < 30)])
     assert found.p == found.adjusted == expected.p
     assert found.test == "t-test over test rows and 2 splits"
-    one = compare(ours[:1], theirs)
+    one = table.compare(ours[:1], theirs)
     assert one.rows == mcnemar(rows < 20, rows < 10)
     assert (one.p, one.test) == (one.rows.exact, "McNemar")
     assert one.significant == (one.p < 0.05)
-    assert compare(ours[2:], theirs) is None
+    assert table.compare(ours[2:], theirs) is None
 
 
 def test_that_results_are_ordered_by_split_and_replace_older_ones():
     plans = [CellPlan("convex", "raw-svm", 3), CellPlan("convex", "slide-svm", 3)]
-    state = empty_state(plans, ())
+    state = table.empty_state(plans, ())
     assert [each.n_splits for each in state.cells] == [3, 3]
     for split, error in ((2, 0.2), (0, 0.1), (2, 0.4)):
-        state = with_answer(state, plans[0], answer(split, error))
+        state = table.with_answer(state, plans[0], answer(split, error))
     first, second = state.cells
     assert [(each.split, each.error) for each in first.answers] == [(0, 0.1), (2, 0.4)]
     assert second.answers == ()
-    assert with_answer(state, plans[1], None).cells[1].answers == ()
+    assert table.with_answer(state, plans[1], None).cells[1].answers == ()
 
 
 CUT = CellPlan("rectangles", "raw-svm", 1, C=1.0, train_rows=40, test_rows=100)
@@ -472,7 +460,7 @@ def test_that_each_plan_finds_its_own_runs_among_those_on_other_rows(tmp_path):
     with RunStore(tmp_path / "runs.sqlite") as store:
         made = {plan: run_evaluation([plan], lambda key, progress: DATA, store) for plan in (FULL, CUT)}
         for plan, state in made.items():
-            found = stored_evaluation([plan], store.runs())
+            found = table.stored_evaluation([plan], store.runs())
             assert [a.spec_hash for a in found.cells[0].answers] == [a.spec_hash for a in state.cells[0].answers]
             assert found.data[0].fingerprint == state.data[0].fingerprint
             assert found.data[0].generated
@@ -485,9 +473,9 @@ def test_that_stored_data_of_the_sizes_of_the_benchmark_come_first_and_then_real
                    test_labels=DATA.test_labels[:n_test])  # fmt: skip
     with RunStore(tmp_path / "runs.sqlite") as store:
         run_evaluation([FULL], lambda key, progress: real, store)
-        (alone,) = stored_evaluation([FULL], store.runs()).data
+        (alone,) = table.stored_evaluation([FULL], store.runs()).data
         run_evaluation([FULL], lambda key, progress: DATA, store)
-        (info,) = stored_data([FULL], store.runs())
+        (info,) = table.stored_data([FULL], store.runs())
     assert (alone.generated, alone.n_train, alone.n_test) == (False, 80, n_test)
     assert info.fingerprint == (real if n_test == 150 else DATA).fingerprint
     assert (info.generated, info.n_train, info.n_test) == (n_test == 90, 80, 150)
@@ -500,7 +488,7 @@ def test_that_autoencoders_of_either_method_give_the_time_and_the_selection():
         return cell(answer(0, chosen=chosen, features=features), data="rectangles", method=method)
 
     def row(*cells):
-        (found,) = time_rows(EvaluationState((info,), cells))
+        (found,) = table.time_rows(EvaluationState((info,), cells))
         return found
 
     both = row(timed("slide-svm", 2.0), timed("sda", 80.0, "that of SdA"), timed("sda-svm", 60.0, "that of SdA-SVM"))

@@ -22,18 +22,7 @@ from slide_gui.experiments.inspection import rows as inspection
 from slide_gui.experiments.inspection.comparison import compare_errors, compare_rows
 from slide_gui.experiments.inspection.flow import Forward, flow_result, survivors
 from slide_gui.experiments.inspection.likeness import Likeness
-from slide_gui.experiments.inspection.rows import (
-    Explorer,
-    Preview,
-    default_pixels,
-    drowns,
-    explain,
-    input_rms,
-    nearby_peak,
-    strongest,
-    typical_peak,
-    weight_rows,
-)
+from slide_gui.experiments.inspection.rows import Explorer, Preview
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import RunData
 from slide_gui.progress import Cancelled
@@ -45,7 +34,7 @@ from tests.experiments.tiny import rectangles, spec
 def test_that_rows_and_biases_are_those_of_the_layers():
     rows = np.random.default_rng(0).random((30, 12), dtype=np.float32)
     model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), StackParameters(depth=2, noise=0.25))
-    weights = weight_rows(model, [7, 0, 7])
+    weights = inspection.weight_rows(model, [7, 0, 7])
     assert weights.rows.shape == (3, 2, 12)
     assert weights.depth == 2
     assert (weights.dataset, weights.image_shape, weights.pixels) == ("d", (3, 4), (7, 0, 7))
@@ -54,7 +43,7 @@ def test_that_rows_and_biases_are_those_of_the_layers():
         np.testing.assert_array_equal(weights.biases[:, j], layer.weights[[7, 0, 7], -1])
     for wrong in (-1, 12):
         with pytest.raises(ValueError, match="0 to 11"):
-            weight_rows(model, [wrong])
+            inspection.weight_rows(model, [wrong])
 
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
@@ -63,7 +52,7 @@ def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on):
     parameters = StackParameters(depth=2, dtype="float64", fit_on=fit_on)
     model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), parameters)
     hidden = model.stack.transform(rows.astype(float))
-    known = weight_rows(model, [3]).rms
+    known = inspection.weight_rows(model, [3]).rms
     for j in range(2):
         entered = hidden[:, 12 * j : 12 * (j + 1)]
         if fit_on == "thresholded":
@@ -79,28 +68,28 @@ def test_that_rarely_lit_pixels_drown_the_others_and_equally_lit_pixels_do_not()
     rare[:, 29] = 0.0
     rare[3, 29] = 0.01  # lit in one sample of 400, and only dimly
     uneven = fit_model(Dataset("d", rare, rows[:0]), StackParameters(depth=1))
-    assert (drowns(even.stack.layers[0]), weight_rows(even, [0]).drowned) == (False, False)
-    assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
+    assert (inspection.drowns(even.stack.layers[0]), inspection.weight_rows(even, [0]).drowned) == (False, False)
+    assert (inspection.drowns(uneven.stack.layers[0]), inspection.weight_rows(uneven, [0]).drowned) == (True, True)
 
 
 def test_that_a_typical_peak_is_the_median_of_those_not_zero_and_the_strongest_weight_that_of_another_pixel():
-    assert typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
-    assert typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
-    assert typical_peak(np.zeros(3)) == 1.0
-    assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
-    assert strongest(np.array([0.9, 7.0]), 0) == 0
+    assert inspection.typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
+    assert inspection.typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
+    assert inspection.typical_peak(np.zeros(3)) == 1.0
+    assert inspection.strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
+    assert inspection.strongest(np.array([0.9, 7.0]), 0) == 0
 
 
 def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels():
     row = np.zeros(49)
     row[24], row[10], row[48] = -0.5, 0.75, 900.0  # pixel (3, 3), a pixel two rows above it, and a distant one
-    assert nearby_peak(row, 24, (7, 7)) == 0.75
-    assert nearby_peak(row, 24, None) == 900.0
-    assert nearby_peak(row, 0, (7, 7)) == 900.0
-    assert nearby_peak(np.zeros(49), 0, (7, 7)) == 0.0
+    assert inspection.nearby_peak(row, 24, (7, 7)) == 0.75
+    assert inspection.nearby_peak(row, 24, None) == 900.0
+    assert inspection.nearby_peak(row, 0, (7, 7)) == 900.0
+    assert inspection.nearby_peak(np.zeros(49), 0, (7, 7)) == 0.0
     rising = np.arange(1.0, 43.0)  # 6 × 7
     for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):
-        assert nearby_peak(rising, pixel, (6, 7)) == rising[nearest]
+        assert inspection.nearby_peak(rising, pixel, (6, 7)) == rising[nearest]
 
 
 @given(
@@ -123,7 +112,7 @@ def test_that_each_default_pixel_has_the_largest_product_of_light_and_distance(l
             if pixel not in chosen and bright[pixel] * space > score:
                 best, score = pixel, bright[pixel] * space
         chosen.append(best)
-    assert default_pixels(shape, light, k) == tuple(sorted(chosen))
+    assert inspection.default_pixels(shape, light, k) == tuple(sorted(chosen))
 
 
 X = (np.random.default_rng(2).random((80, 6)) > 0.6).astype(float)
@@ -134,7 +123,7 @@ SCATTER = CLEAN.T @ CLEAN
 @pytest.mark.parametrize(("a", "b"), [(1, 4), (4, 1), (3, 3)])
 def test_that_every_number_is_that_of_the_formula(a, b):
     p, weights = 0.7, denoiser_weights(SCATTER, 0.3)
-    e = explain(SCATTER, weights[a], 0.3, RIDGE, a, b)
+    e = inspection.explain(SCATTER, weights[a], 0.3, RIDGE, a, b)
     assert e.n == 80
     assert e.s_row[b] == (X[:, a] * X[:, b]).sum()
     assert e.q_row[a] == pytest.approx(X[:, a].sum() * p)
@@ -147,7 +136,7 @@ def test_that_every_number_is_that_of_the_formula(a, b):
 
 
 def test_that_the_check_fails_for_weights_that_are_not_the_solution():
-    e = explain(SCATTER, denoiser_weights(SCATTER, 0.5)[1], 0.3, RIDGE, 1, 4)
+    e = inspection.explain(SCATTER, denoiser_weights(SCATTER, 0.5)[1], 0.3, RIDGE, 1, 4)
     assert abs(e.product - e.p_row[4]) > 0.1
 
 
@@ -373,7 +362,7 @@ def test_that_an_interpolation_previews_rows_of_all_layers_at_once_and_all_weigh
     rows_only, complete = recorder.payloads
     for k, (row, layer) in enumerate(zip(rows_only.rows[3], stack.layers, strict=True)):
         assert np.linalg.norm(row - layer.weights[3]) <= (0.05 if k else 1e-8) * np.linalg.norm(row)
-        assert rows_only.rms[k] == pytest.approx(input_rms(layer), abs=0.03)
+        assert rows_only.rms[k] == pytest.approx(inspection.input_rms(layer), abs=0.03)
     assert (rows_only.layers, noises_of_layers(recorder)) == ((), [{0.6}])
     assert complete.rows is rows_only.rows
 

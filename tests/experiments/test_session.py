@@ -27,16 +27,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files import session as session_module
 from slide_gui.experiments.files.model_file import fit_model, is_model_file, load_model, save_model
-from slide_gui.experiments.files.session import (
-    MissingData,
-    Selection,
-    SessionRecord,
-    file_content,
-    located,
-    picture_text,
-    read_session,
-    write_session,
-)
+from slide_gui.experiments.files.session import MissingData, Selection, SessionRecord
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import describe_chosen, describe_convergence, describe_widths
 from slide_gui.experiments.runs.spec import RunSpec, describe_choice, describe_spec
@@ -63,12 +54,12 @@ def _figure(figure):
 
 @pytest.mark.parametrize(("path", "record"), [(_EARLIER, _RECORD), (_GOLDEN, _LATEST)])
 def test_that_sessions_of_every_version_are_read(path, record):
-    assert read_session(path) == record
+    assert session_module.read_session(path) == record
 
 
 def test_that_a_written_session_equals_the_golden_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_session(_LATEST, tmp_path / "a.slide-session")
+    session_module.write_session(_LATEST, tmp_path / "a.slide-session")
     assert (tmp_path / "a.slide-session").read_text() == _GOLDEN.read_text().rstrip("\n")
 
 
@@ -77,30 +68,30 @@ def test_that_a_picture_holds_its_session_and_without_one_has_the_same_bytes(tmp
     path = tmp_path / f"figure{suffix}"
     save_figure(_figure, path, Style())
     plain = path.read_bytes()
-    assert read_session(path) is None
-    save_figure(_figure, path, Style(), picture_text(_RECORD))
-    assert read_session(path) == _RECORD
+    assert session_module.read_session(path) is None
+    save_figure(_figure, path, Style(), session_module.picture_text(_RECORD))
+    assert session_module.read_session(path) == _RECORD
     save_figure(_figure, path, Style())
     assert path.read_bytes() == plain
 
 
 def test_that_a_picture_has_the_name_of_its_data_and_not_their_folder_and_an_incomplete_session_is_refused(tmp_path):
     paths = (str(tmp_path / "secret-folder" / "iris.csv"),)
-    text = picture_text(replace(_RECORD, source=replace(_RECORD.source, paths=paths)))
-    assert b"secret-folder" not in file_content(text)
-    assert b"iris.csv" in file_content(text)
+    text = session_module.picture_text(replace(_RECORD, source=replace(_RECORD.source, paths=paths)))
+    assert b"secret-folder" not in session_module.file_content(text)
+    assert b"iris.csv" in session_module.file_content(text)
     path = tmp_path / "a.svg"
-    path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
+    path.write_text(f"<svg>{session_module.picture_text(_RECORD)[:-3]}</svg>")
     with pytest.raises(DataError, match=r"is incomplete|damaged"):
-        read_session(path)
+        session_module.read_session(path)
 
 
 def test_that_a_picture_without_a_session_belongs_to_the_session_file_of_the_same_name_only(tmp_path):
     save_figure(_figure, tmp_path / "figure.png", Style())
     (tmp_path / "other.slide-session").write_bytes(b"{}")
-    assert read_session(tmp_path / "figure.png") is None
-    (tmp_path / "figure.slide-session").write_bytes(file_content(picture_text(_RECORD)))
-    assert read_session(tmp_path / "figure.png") == _RECORD
+    assert session_module.read_session(tmp_path / "figure.png") is None
+    (tmp_path / "figure.slide-session").write_bytes(session_module.file_content(session_module.picture_text(_RECORD)))
+    assert session_module.read_session(tmp_path / "figure.png") == _RECORD
 
 
 def test_that_data_are_found_next_to_a_moved_session_and_in_known_folders(tmp_path):
@@ -109,16 +100,17 @@ def test_that_data_are_found_next_to_a_moved_session_and_in_known_folders(tmp_pa
         folder.mkdir(parents=True)
     (here / "data" / "iris.csv").write_text("1")
     record = replace(_RECORD, source=DataSource(paths=(str(here / "data" / "iris.csv"),)))
-    write_session(record, here / "a.slide-session")
-    assert located(read_session(here / "a.slide-session"), here / "a.slide-session") == record
+    place = here / "a.slide-session"
+    session_module.write_session(record, place)
+    assert session_module.located(session_module.read_session(place), place) == record
     (here / "data" / "iris.csv").rename(there / "data" / "iris.csv")
-    (here / "a.slide-session").rename(there / "a.slide-session")
-    moved = read_session(there / "a.slide-session")
-    assert located(moved, there / "a.slide-session").source.paths == (str(there / "data" / "iris.csv"),)
+    place.rename(there / "a.slide-session")
+    moved = session_module.read_session(there / "a.slide-session")
+    assert session_module.located(moved, there / "a.slide-session").source.paths == (str(there / "data" / "iris.csv"),)
     (there / "data" / "iris.csv").rename(known / "iris.csv")
     with pytest.raises(MissingData, match=r"data files not found: iris\.csv; locate them"):
-        located(moved, there / "a.slide-session")
-    assert located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
+        session_module.located(moved, there / "a.slide-session")
+    assert session_module.located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
 
 
 def _with(**changes):
@@ -152,7 +144,7 @@ def test_that_other_files_are_refused_in_one_sentence_with_their_name(tmp_path, 
     path = tmp_path / "a.slide-session"
     path.write_text(content)
     with pytest.raises(DataError, match=said) as refused:
-        read_session(path)
+        session_module.read_session(path)
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -161,7 +153,7 @@ def _read_from(content, suffix):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a{suffix}"
         path.write_bytes(content)
-        return read_session(path)
+        return session_module.read_session(path)
 
 
 _names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
@@ -185,23 +177,23 @@ def test_that_every_session_survives_a_picture(pins, sample, noise, depth, shari
         Selection(tuple(pins), sample),
         choices=tuple(choices),
     )
-    assert _read_from(file_content(picture_text(record)), ".slide-session") == record
-    assert _read_from(b"before " + picture_text(record).encode() + b"/after", ".pdf") == record
+    assert _read_from(session_module.file_content(session_module.picture_text(record)), ".slide-session") == record
+    assert _read_from(b"before " + session_module.picture_text(record).encode() + b"/after", ".pdf") == record
 
 
 def test_that_a_folder_is_a_bundle_if_it_has_a_session_and_a_script_of_one_name(tmp_path):
     record = SessionRecord(DataSource(paths=("table.csv",)), page="runs")
     (tmp_path / "bundle").mkdir()
     session = tmp_path / "bundle" / "weights.slide-session"
-    session.write_bytes(file_content(picture_text(record)))
-    assert read_session(tmp_path / "bundle") is None
+    session.write_bytes(session_module.file_content(session_module.picture_text(record)))
+    assert session_module.read_session(tmp_path / "bundle") is None
     session.with_suffix(".py").write_text("")
-    assert read_session(tmp_path / "bundle") == record
+    assert session_module.read_session(tmp_path / "bundle") == record
     (tmp_path / "table.csv").write_text("1,2\n")
-    found = located(record, tmp_path / "bundle").source.paths
+    found = session_module.located(record, tmp_path / "bundle").source.paths
     assert found == (str(tmp_path / "table.csv"),)
     (tmp_path / "bundle" / "table.csv").write_text("1,2\n")
-    assert located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "bundle" / "table.csv"),)
+    assert session_module.located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "bundle" / "table.csv"),)
 
 
 def test_that_an_endless_comment_of_a_gif_is_not_read_far(monkeypatch):

@@ -7,22 +7,13 @@ from dataclasses import replace
 from slide_gui.experiments.evaluation.data_sets import data_entry
 from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, time_rows
-from slide_gui.figures.evaluation import (
-    comparison_result,
-    draw_errors,
-    error_table,
-    errors_csv,
-    latex,
-    markdown,
-    time_table,
-    times_csv,
-)
+from slide_gui.figures import evaluation
 from slide_gui.figures.style import Style
 from tests.figures.drawings import DRAWINGS, answers, drawn, state, texts
 
 
 def test_that_the_table_of_errors_has_those_of_the_paper():
-    table = error_table(state())
+    table = evaluation.error_table(state())
     assert table.head == ("Error in %", "Raw-SVM", "SdA", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM")
     ours, paper = table.rows
     assert ours[0] == "Rectangles (generated)"
@@ -43,26 +34,26 @@ def numbers(path):
 def test_that_results_published_on_mnist_are_not_attributed_to_its_stand_in(tmp_path):
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
     own = EvaluationState((info,), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
-    table = error_table(own)
+    table = evaluation.error_table(own)
     assert table.rows[1] == ("  paper, MNIST", "1.36")
     assert any(note.startswith("Digits enlarged: SLIDE-SVM uses median widths here") for note in table.notes)
-    assert not any("no widths" in note for note in error_table(state()).notes)
+    assert not any("no widths" in note for note in evaluation.error_table(state()).notes)
     assert any("SdA-3 (Vincent et al. 2010): MNIST 1.28" in note for note in table.notes)
-    errors_csv(tmp_path / "errors.csv", own)
+    evaluation.errors_csv(tmp_path / "errors.csv", own)
     assert {row["dataset"] for row in numbers(tmp_path / "errors.csv") if row["published by"]} == {"MNIST"}
 
 
 def test_that_every_format_explains_the_marks_below_the_table_and_markdown_and_latex_have_every_cell(tmp_path):
-    table = error_table(state())
-    errors_csv(tmp_path / "errors.csv", state())
+    table = evaluation.error_table(state())
+    evaluation.errors_csv(tmp_path / "errors.csv", state())
     notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], style=Style(width="double")))))
     said = ("Holm", "mean difference over test rows", "McNemar", "Student", "Wilson", "conditional on the training set")
-    for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), notes):
+    for text in (evaluation.markdown(table), evaluation.latex(table), (tmp_path / "errors.csv").read_text(), notes):
         assert [words for words in said if words not in text] == []
-    text = re.sub(r"\\(\W)", r"\1", markdown(table))
+    text = re.sub(r"\\(\W)", r"\1", evaluation.markdown(table))
     assert "| **2.05 (1.12–3.13) (−)** |" in text
     assert all(cell.strip() in text for row in table.rows for cell in row)
-    tex = latex(table)
+    tex = evaluation.latex(table)
     assert r"\textbf{2.05 (1.12--3.13) ($-$)}" in tex
     assert [line.count("&") for line in tex.splitlines() if line.endswith(r"\\")] == [3] * 6
     assert r"Error in \%" in tex
@@ -70,7 +61,7 @@ def test_that_every_format_explains_the_marks_below_the_table_and_markdown_and_l
 
 
 def test_that_tables_of_numbers_read_back(tmp_path):
-    errors_csv(tmp_path / "errors.csv", state())
+    evaluation.errors_csv(tmp_path / "errors.csv", state())
     by_method = {row["method"]: row for row in numbers(tmp_path / "errors.csv")}
     assert None not in by_method  # there are no lines of notes
     raw = by_method["Raw-SVM"]
@@ -89,13 +80,13 @@ def test_that_tables_of_numbers_read_back(tmp_path):
     assert by_method["SdA-3"]["published by"] == "Vincent et al. 2010"
     rows = time_rows(state())
     assert (rows[0].slide, rows[0].sda, rows[0].speedup) == (2.0, 300.0, 150.0)
-    assert "| paper: × speed-up | 1080 |" in markdown(time_table(rows))
-    times_csv(tmp_path / "times.csv", rows)
+    assert "| paper: × speed-up | 1080 |" in evaluation.markdown(evaluation.time_table(rows))
+    evaluation.times_csv(tmp_path / "times.csv", rows)
     assert "Rectangles,True,2.0,300.0," in (tmp_path / "times.csv").read_text()
 
 
 def test_that_the_figure_has_the_papers_order_and_tells_methods_apart():
-    found = {cell.method: comparison_result(state(), cell) for cell in state().cells}
+    found = {cell.method: evaluation.comparison_result(state(), cell) for cell in state().cells}
     assert found == {
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
         "sda": "equal",
@@ -111,7 +102,7 @@ def test_that_a_block_has_the_papers_row_only_below_the_row_of_its_data():
     infos = tuple(DataInfo(key, key.title(), False, "ab" * 32, 100, 50) for key in ("convex", "rectangles"))
     cells = [Cell(info.key, method, 1, ()) for method in ("raw-svm", "pca-svm") for info in infos]
     cells[1] = replace(cells[1], answers=answers((0.1,), 2.0))
-    for block in error_table(EvaluationState(infos, tuple(cells))).blocks(str, "{}"):
+    for block in evaluation.error_table(EvaluationState(infos, tuple(cells))).blocks(str, "{}"):
         assert [row[0] for row in block[1:]] == ["Convex", "  paper", "Rectangles", "  paper"]
 
 
@@ -124,15 +115,15 @@ def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
         cells.append(Cell(known.key, plan_cell.method, 2, answers((0.105, 0.106), 2.0)))
     full = EvaluationState(tuple(infos), tuple(cells))
     for width in ("single", "double"):
-        figure = drawn(draw_errors, full, style=Style(width=width))
+        figure = drawn(evaluation.draw_errors, full, style=Style(width=width))
         assert figure.get_figheight() * 25.4 <= 247
         assert len(figure.axes) == 11
         assert figure.get_tightbbox().x1 <= figure.get_figwidth() + 0.01
-    table = error_table(full)
-    assert latex(table).isascii()
+    table = evaluation.error_table(full)
+    assert evaluation.latex(table).isascii()
     starred = [name.endswith(" *") for name in table.head[1:]]
     assert starred == [False] * 7 + [True] * 6
     blocks = table.blocks(str, "{}")
     assert [len(block[0]) - 1 for block in blocks] == [3, 4, 3, 3]
     assert [sum(row[0].startswith("  paper") for row in block) for block in blocks] == [4, 4, 0, 0]
-    assert max(len(line) for line in markdown(table).splitlines() if line.startswith("|")) < 150
+    assert max(len(line) for line in evaluation.markdown(table).splitlines() if line.startswith("|")) < 150
