@@ -4,9 +4,8 @@ from dataclasses import asdict, dataclass, field, fields
 from string import Template
 from typing import cast
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Signal, SignalInstance, Slot
+from PySide6.QtCore import QObject, QRectF, QSettings, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.resources import resource
@@ -211,8 +210,8 @@ def _tabular(font: QFont) -> QFont:
 
 
 _SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="{colour}" stroke-width="1.75" '
-    'stroke-linecap="round" stroke-linejoin="round">{drawing}</svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 24 24" fill="none" '
+    'stroke="{colour}" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">{drawing}</svg>'
 )
 
 
@@ -233,15 +232,12 @@ def icon(drawing: str, theme: Theme) -> QIcon:
         (QIcon.Mode.Normal, theme.accent_text, (QIcon.State.On,)),
         (QIcon.Mode.Disabled, theme.line, (QIcon.State.Off, QIcon.State.On)),
     ):
-        svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
-        renderer = QSvgRenderer(QByteArray(svg.encode()))
         # A navigation icon is 20 logical pixels wide. These are its widths in device pixels on screens with 1, 1.5, 2
         # and 3 device pixels per logical pixel.
         for size in (20, 30, 40, 60):
-            pixmap = QPixmap(size, size)
-            pixmap.fill(Qt.GlobalColor.transparent)
-            with QPainter(pixmap) as painter:
-                renderer.render(painter, QRectF(0, 0, size, size))
+            svg = _SVG.format(size=size, colour=colour, drawing=drawing.replace("currentColor", colour))
+            pixmap = QPixmap()
+            pixmap.loadFromData(svg.encode(), "SVG")
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)
     return tinted
