@@ -160,11 +160,12 @@ class ReadingPreview(QFrame):
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
         tip = "Replace the numeric labels by three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
-        self.labels_button = add_button(self, top, "Use these labels", "Reopen the images with these labels")
-        self.left_out = add_button(self, top, "", "Omit columns that are neither features nor classes, such as IDs")
+        tip = "Reopen the images with these labels"
+        self.labels_button = add_button(self, top, "Use these labels", tip, clicked=self._use_labels)
+        tip = "Omit columns that are neither features nor classes, such as IDs"
+        self.left_out = add_button(self, top, "", tip, clicked=self._show_columns)
         self._columns = QMenu(self)
         self._columns.triggered.connect(self._count_left_out)
-        self.left_out.clicked.connect(self._show_columns)
         tip = "Use these settings now and whenever the file is opened again"
         self.open_button = add_button(self, top, "Open like this", tip, "primary", clicked=self._open)
         self._table = placed(column, QWidget(self))
@@ -179,7 +180,6 @@ class ReadingPreview(QFrame):
                 grid.addWidget(cell, y, x)
         self._why = placed(column, _WrappedLabel("", self))
         row = nested(column, QHBoxLayout(), spacing=8)
-        self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
         self.groups = self._box(row, "Groups in", "Rows with the same value in this column stay together in a split")

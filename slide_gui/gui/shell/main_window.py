@@ -211,7 +211,8 @@ class MainWindow(QMainWindow):
         self.side = placed(middle, QWidget(central))
         self.side.setProperty("role", "panel")
         side = flush(QVBoxLayout(self.side), 0)
-        self.panel: ParameterPanel = placed(side, ParameterPanel(self.workspace, self.side, recent=self.recent), 1)
+        panel = ParameterPanel(self.workspace, self.actions_by_name, self.recent, self.side)
+        self.panel: ParameterPanel = placed(side, panel, 1)
         wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
@@ -246,9 +247,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.panel.files_chosen.connect(self.open_files)
-        self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
-        self.panel.try_requested.connect(self.actions_by_name["try"].trigger)
         self.panel.more.toggled.connect(self._store_more)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.session.status_changed.connect(self.job_bar.show_status)

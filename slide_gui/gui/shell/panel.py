@@ -1,9 +1,10 @@
 """The parameter panel, which all pages share: open data, parameters of the stack, and display of the tiles."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSizePolicy, QSpinBox, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
@@ -20,6 +21,7 @@ from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import (
     ElidedBox,
     PlainLabel,
+    Receiver,
     UndoOfWindow,
     add_button,
     add_choices,
@@ -243,25 +245,21 @@ class ParameterPanel(VerticalScroll):
     -------
     files_chosen(object)
         The user chose recent files; the argument is the list of paths to open together.
-    open_requested()
-        The user wants to choose files in a dialog.
     download_requested(object)
         The user wants to download the original files of a benchmark data set; the argument is its key.
     reading_requested()
         The user wants to see how the files were read.
-    try_requested()
-        The user wants to try SLIDE on the open data.
     """
 
     files_chosen = Signal(object)
-    open_requested = Signal()
     download_requested = Signal(object)
     reading_requested = Signal()
-    try_requested = Signal()
 
-    def __init__(self, workspace: Workspace, parent: QWidget | None = None, *, recent: RecentFiles) -> None:
+    def __init__(
+        self, workspace: Workspace, actions: Mapping[str, QAction], recent: RecentFiles, parent: QWidget
+    ) -> None:
         super().__init__(parent)
-        self._workspace, self._recent = workspace, recent
+        self._workspace, self._actions, self._recent = workspace, actions, recent
         self.setAccessibleName("Parameters")
         self.setFixedWidth(_WIDTH)
         inside = QWidget(self)
@@ -347,8 +345,8 @@ class ParameterPanel(VerticalScroll):
         self._layout.addSpacing(8)
         return box
 
-    def _add_button(self, text: str, tip: str, kind: str = "") -> QPushButton:
-        button = add_button(self, self._layout, text, tip, kind)
+    def _add_button(self, text: str, tip: str, kind: str = "", *, clicked: Receiver | None = None) -> QPushButton:
+        button = add_button(self, self._layout, text, tip, kind, clicked=clicked)
         button.hide()
         return button
 
@@ -364,14 +362,13 @@ class ParameterPanel(VerticalScroll):
         self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
         self._badge.hide()  # `_show_dataset` shows the badge when a data set has been opened.
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
-        self._fetch = self._add_button("Get the real files…", "Download the original benchmark files after you agree")
-        self._fetch.clicked.connect(self._ask_for_files)
-        self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
-        self._opened_as.clicked.connect(self.reading_requested)
+        tip = "Download the original benchmark files after you agree"
+        self._fetch = self._add_button("Get the real files…", tip, clicked=self._ask_for_files)
+        tip = "Show or change how the files are read"
+        self._opened_as = self._add_button("How the files were read…", tip, clicked=self.reading_requested)
         self._layout.addSpacing(4)
         tip = "Compare SLIDE with an SVM on the raw features in about a minute"
-        self._try = self._add_button("Try on my data", tip, "wash")
-        self._try.clicked.connect(self.try_requested)
+        self._try = self._add_button("Try on my data", tip, "wash", clicked=self._actions["try"].trigger)
         self._layout.addSpacing(8)
 
     def _build_more(self) -> None:
@@ -396,7 +393,7 @@ class ParameterPanel(VerticalScroll):
         key = self._datasets.itemData(index)
         self._restore_dataset()
         if key == _OPEN:
-            self.open_requested.emit()
+            self._actions["open"].trigger()
         elif isinstance(key, RecentOpening):
             self.files_chosen.emit(list(key.paths))
         elif key is not None:
