@@ -325,7 +325,7 @@ def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count_and_g
     assert matrix.color(1, 0).lightness() > more.lightness()
 
 
-def test_that_low_cells_are_wide_enough_for_names_of_classes_and_the_legend_fits_next_to_long_names_of_rows(matrix):
+def test_that_names_of_classes_fit_into_low_cells_and_next_to_their_errors_and_the_legend_next_to_them(matrix):
     matrix.resize(420, 150)
     matrix.set_counts(np.eye(8), ["seven"] * 8)
     assert matrix.columnWidth(0) > matrix.fontMetrics().horizontalAdvance("seven")
@@ -334,6 +334,8 @@ def test_that_low_cells_are_wide_enough_for_names_of_classes_and_the_legend_fits
     legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
     text = "columns: predicted; errors: 0–50.0 % of the true class"
     assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
+    matrix.set_counts([[50, 50], [40, 60]], ["benign", "malignant"])
+    assert matrix.verticalHeader().width() > 8 + metrics.horizontalAdvance("40.0 %  malignant")
 
 
 def test_that_mouse_and_keys_report_cells_and_new_counts_keep_the_current_one(matrix):
@@ -357,16 +359,6 @@ def test_that_every_matrix_fits_with_its_legend_and_long_names_are_told_apart(sh
     assert [head.text() for head in heads] == [f"…{i}" for i in range(many)]
     assert heads[1].toolTip() == "predicted a rather long class name 1"
     matrix.grab()
-
-
-def test_that_the_legend_and_the_headings_of_rows_fit_next_to_each_other(shown):
-    matrix = shown(ConfusionMatrix(), 280, 240)
-    matrix.set_counts([[50, 50], [40, 60]], ["Amphibians 1", "Amphibians 2"])
-    legend, metrics = matrix.legend_box().toRect(), QFontMetrics(figure_font(matrix, SECONDARY))
-    text = "columns: predicted; errors: 0–50.0 % of the true class"
-    assert legend.contains(metrics.boundingRect(legend, Qt.TextFlag.TextWordWrap, text))
-    matrix.set_counts([[50, 50], [40, 60]], ["benign", "malignant"])
-    assert matrix.verticalHeader().width() > 8 + metrics.horizontalAdvance("40.0 %  malignant")
 
 
 @pytest.fixture
