@@ -89,9 +89,15 @@ def every_payload(monkeypatch):
 
 
 @pytest.fixture
-def closed_window(app, tmp_path, faults):
+def stored_settings(tmp_path):
+    """Return empty settings, which are stored in a temporary file."""
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def closed_window(app, stored_settings, tmp_path, faults):
     """Return a window that is not shown yet; fail if an error is raised inside it."""
-    window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat), tmp_path / "runs.sqlite")
+    window = MainWindow(stored_settings, tmp_path / "runs.sqlite")
     window.faults.reported.connect(lambda *fault: faults.append(fault))
     yield window
     tear_down(window)
@@ -100,12 +106,18 @@ def closed_window(app, tmp_path, faults):
 
 
 @pytest.fixture
-def window(closed_window, data):
-    """Return a window that shows `data` with all layers fitted."""
+def empty_window(closed_window):
+    """Return a window that shows no data."""
     closed_window.resize(1280, 720)
     closed_window.show()
-    open_data(closed_window, data)
     return closed_window
+
+
+@pytest.fixture
+def window(empty_window, data):
+    """Return a window that shows `data` with all layers fitted."""
+    open_data(empty_window, data)
+    return empty_window
 
 
 @pytest.fixture

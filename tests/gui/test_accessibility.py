@@ -104,13 +104,11 @@ def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window
     assert {"WeightTiles", "HeatMap", "ErrorPlot", "CopiesPlot", "ConfusionMatrix"} <= set(kinds)
 
 
-def test_that_everything_has_a_name_while_no_data_are_open(closed_window, walk_over):
-    closed_window.resize(1280, 720)
-    closed_window.show()
-    for view in every_view(closed_window):
-        walk_over(closed_window, f"no data, {view}")
-    closed_window.notice.show_message(UserMessage("A title", "A sentence.", "Do it", details="a trace", path="/a/path"))
-    walk_over(closed_window, "notice")
+def test_that_everything_has_a_name_while_no_data_are_open(empty_window, walk_over):
+    for view in every_view(empty_window):
+        walk_over(empty_window, f"no data, {view}")
+    empty_window.notice.show_message(UserMessage("A title", "A sentence.", "Do it", details="a trace", path="/a/path"))
+    walk_over(empty_window, "notice")
 
 
 def test_that_everything_has_a_name_in_every_dialog(window, walk_over):

@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
@@ -93,11 +93,10 @@ def test_that_a_requested_connection_survives_reopening_the_dialog_and_can_be_ca
 
 
 @pytest.mark.usefixtures("app")
-def test_that_the_choice_is_stored_and_an_invalid_one_is_ignored(tmp_path):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+def test_that_the_choice_is_stored_and_an_invalid_one_is_ignored(stored_settings, tmp_path):
     for stored, expected in (((3, ""), ClusterChoice(3)), (("x", ""), ClusterChoice()), ((0, "none"), ClusterChoice())):
         for key, value in zip(("cluster/workers", "cluster/scheduler"), stored, strict=True):
-            settings.setValue(key, value)
-        controller = ClusterController(tmp_path / "runs.sqlite", settings)
+            stored_settings.setValue(key, value)
+        controller = ClusterController(tmp_path / "runs.sqlite", stored_settings)
         assert controller.state.choice == expected
         controller.close()

@@ -98,7 +98,7 @@ def items(view):
 
 
 @pytest.fixture
-def opened(closed_window, picture, tmp_path):
+def opened(empty_window, picture, tmp_path):
     source = DataSource(paths=(str(hostile_file(tmp_path)),), held_out=HeldOut())
     dataset = source.load()
     svm = SvmParameters(widths="median", starts=1, C=1.0)
@@ -108,11 +108,9 @@ def opened(closed_window, picture, tmp_path):
             spec = RunSpec(dataset.fingerprint, source=source.argument, stack=stack, svm=svm, held_out=HeldOut())
             store.save(run(dataset, spec.checked()))
             store.tag(spec.checked().hash, [f"=1+1 {TAG}\x1b"])
-    closed_window.resize(1280, 720)
-    closed_window.show()
-    closed_window.workspace.open(source)
-    at_rest(closed_window)
-    return closed_window
+    empty_window.workspace.open(source)
+    at_rest(empty_window)
+    return empty_window
 
 
 def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened, picture):

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
-from PySide6.QtCore import QObject, QSettings
-from shiboken6 import Shiboken
 
 from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.experiments.sweeps import trial
@@ -457,18 +455,11 @@ def number(request):
     signal.signal(request.param, before)
 
 
-@pytest.fixture
-def owner(app):
-    owner = QObject()
-    yield owner
-    Shiboken.delete(owner)
-
-
-def test_that_the_first_signal_is_reported_a_second_would_end_the_process_and_stop_restores_the_handler(owner, number):
+def test_that_the_first_signal_is_reported_a_second_would_end_the_process_and_stop_restores_the_handler(queue, number):
     heard = []
     signal.signal(number, lambda *_: heard.append("before"))
     handler = signal.getsignal(number)
-    interruption, came = Interruption(owner), []
+    interruption, came = Interruption(queue), []
     interruption.interrupted.connect(lambda: came.append(interruption.number))
     os.kill(os.getpid(), number)
     wait(lambda: came)
@@ -481,9 +472,9 @@ def test_that_the_first_signal_is_reported_a_second_would_end_the_process_and_st
     assert heard == ["before"]
 
 
-def test_that_a_signal_ignored_before_stays_ignored(owner, number):
+def test_that_a_signal_ignored_before_stays_ignored(queue, number):
     signal.signal(number, signal.SIG_IGN)
-    interruption, came = Interruption(owner), []
+    interruption, came = Interruption(queue), []
     interruption.interrupted.connect(lambda: came.append(1))
     os.kill(os.getpid(), number)
     settle(0.05)
@@ -492,8 +483,8 @@ def test_that_a_signal_ignored_before_stays_ignored(owner, number):
     assert signal.getsignal(number) is signal.SIG_IGN
 
 
-def test_that_a_signal_ends_the_wait_for_a_screenshot(app, number, tmp_path, monkeypatch):
-    monkeypatch.setattr(app_module, "make_settings", lambda: QSettings(str(tmp_path / "x"), QSettings.Format.IniFormat))
+def test_that_a_signal_ends_the_wait_for_a_screenshot(app, number, stored_settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(app_module, "make_settings", lambda: stored_settings)
     monkeypatch.setattr(app_module, "store_path", lambda: tmp_path / "runs.sqlite")
     monkeypatch.setattr(MainWindow, "start", lambda *_: None)
     monkeypatch.setattr(MainWindow, "show", lambda _: os.kill(os.getpid(), number))

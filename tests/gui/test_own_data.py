@@ -457,13 +457,12 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_its_error(sm
     assert "loading" not in texts(closed_window.panel)
 
 
-def test_that_invalid_stored_choices_are_ignored(tmp_path, flowers):
-    settings = QSettings(str(tmp_path / "s.ini"), QSettings.Format.IniFormat)
+def test_that_invalid_stored_choices_are_ignored(stored_settings, flowers):
     source = DataSource(paths=(str(flowers),))
-    choices = FileChoices(settings)
+    choices = FileChoices(stored_settings)
     choices.remember(DataSource(paths=source.paths, held_out=HeldOut(folds=3)))
     assert choices.recall(source).held_out == HeldOut(0.0, folds=3)
-    again = QSettings(settings.fileName(), settings.format())
+    again = QSettings(stored_settings.fileName(), stored_settings.format())
     again.beginGroup("files")
     (name,) = again.childKeys()
     for bad in ("no", "[]", '{"held_out": {"share": 7}}', '{"reading": {"shape": [1]}}', '{"paths": 3}', "[" * 9**5):

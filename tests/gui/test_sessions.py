@@ -292,13 +292,8 @@ def test_that_the_data_menu_lists_the_recent_files_that_exist(windows, table):
     wait_until_open(window, "other")
 
 
-@pytest.fixture
-def settings(tmp_path):
-    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-
-
-def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, settings, tmp_path):
-    recent = RecentFiles(settings)
+def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, stored_settings, tmp_path):
+    recent = RecentFiles(stored_settings)
     for name in (*range(MOST_RECENT + 3), "train", "test"):
         (tmp_path / f"{name}.csv").touch()
     for number in range(MOST_RECENT + 3):
@@ -306,15 +301,15 @@ def test_that_the_last_files_are_stored_once_each_with_the_latest_first(app, set
     recent.add([tmp_path / "5.csv"])
     recent.add([tmp_path / "train.csv", tmp_path / "test.csv"])
     recent.add([])
-    again = RecentFiles(QSettings(settings.fileName(), QSettings.Format.IniFormat))
+    again = RecentFiles(QSettings(stored_settings.fileName(), QSettings.Format.IniFormat))
     names = [opening.name for opening in again.openings]
     assert names[:3] == ["train.csv and 1 more", "5.csv", "12.csv"]
     assert len(names) == len(set(names)) == MOST_RECENT
     assert again.folders == [tmp_path]
 
 
-def test_that_missing_files_are_listed_again_when_they_are_back(app, settings, tmp_path):
-    recent = RecentFiles(settings)
+def test_that_missing_files_are_listed_again_when_they_are_back(app, stored_settings, tmp_path):
+    recent = RecentFiles(stored_settings)
     recent.add([tmp_path / "train.csv", tmp_path / "away" / "test.csv"])
     recent.add([tmp_path / "train.csv"])
     (tmp_path / "train.csv").touch()
@@ -327,12 +322,12 @@ def test_that_missing_files_are_listed_again_when_they_are_back(app, settings, t
 @pytest.mark.parametrize(
     "kept", ["{", "7", '{"a": 1}', '[7, [], [""], [1], "x"]', "[[null]]", '[["a\\u0000b"]]', "[" * 100_000]
 )
-def test_that_invalid_settings_are_ignored(app, settings, kept, tmp_path):
-    settings.setValue("recent/files", kept)
-    recent = RecentFiles(settings)
+def test_that_invalid_settings_are_ignored(app, stored_settings, kept, tmp_path):
+    stored_settings.setValue("recent/files", kept)
+    recent = RecentFiles(stored_settings)
     assert recent.openings == ()
     recent.add([tmp_path / "a.csv"])
-    assert json.loads(settings.value("recent/files")) == [[str(tmp_path / "a.csv")]]
+    assert json.loads(stored_settings.value("recent/files")) == [[str(tmp_path / "a.csv")]]
 
 
 def test_that_a_session_keeps_the_strokes_on_an_image_and_ignores_other_texts(window):

@@ -43,13 +43,11 @@ def with_full(tmp_path):
 
 
 @pytest.fixture
-def fresh(with_shipped, jobs, closed_window):
-    closed_window.resize(1280, 720)
-    closed_window.show()
-    closed_window.workspace.open(DataSource(key="rectangles", generated=True))
-    at_rest(closed_window)
+def fresh(with_shipped, jobs, empty_window):
+    empty_window.workspace.open(DataSource(key="rectangles", generated=True))
+    at_rest(empty_window)
     jobs.clear()
-    return closed_window
+    return empty_window
 
 
 def test_that_the_shipped_results_are_of_this_results_version_small_and_name_their_origin_and_an_earlier_version():
