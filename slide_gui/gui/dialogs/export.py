@@ -203,7 +203,6 @@ _TEXTS = ("csv", "tex", "md")
 # Maximum size of the dialog in pixels, maximum size as a fraction of the window's size, and width of the column with
 # the controls in pixels.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
-_ENTRY_MARGINS = 24
 # At fewer dots per inch, a preview is drawn at twice its size and then scaled down, because small text would otherwise
 # be illegible.
 _FINE = 100
@@ -310,9 +309,6 @@ class ExportDialog(QDialog):
         self._export = None
         kind = self._settings.value("export/format", "pdf")
         _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
-        entries = self.format_box.view()
-        # The opened list must show its entries in full, even if the combo box itself is narrower.
-        entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)
         _choose(self._levels, option.style.levels)
         _choose(self._colors, option.style.colors)
         for row in (self._levels, self._colors, self.bias_box):

@@ -36,7 +36,7 @@ from slide_gui.text import count, counted, level, mean_square, plural, printable
 # Widths of the panel and of its scroll bar in pixels. The style sheet must set the scroll bar to the same width.
 _WIDTH, _BAR = 240, 10
 _OPEN = "open"
-_MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
+_MOST_RECENT = 6
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
@@ -141,7 +141,6 @@ class _DataMenu(ElidedBox):
 
     def showPopup(self) -> None:
         self.about_to_open.emit()
-        self.view().setMinimumWidth(min(self.view().sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
         super().showPopup()
 
 

@@ -42,6 +42,8 @@ from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
 from slide_gui.text import isolated
 
 _TEXT_MARGINS = 4  # Margins in pixels around the text of a combo box; Qt's size hint omits them.
+# Margins around the entries in the list of a combo box, and maximum width of this list, in pixels.
+_ENTRY_MARGINS, _WIDEST_LIST = 24, 560
 _TIP = 80  # Maximum number of characters in a line of a tooltip.
 Field = TypeVar("Field", bound=QWidget)
 Receiver = Callable[..., object]  # Receiver of a signal: a slot or a second signal.
@@ -178,6 +180,11 @@ class ElidedBox(QComboBox):
     def event(self, event: QEvent) -> bool:
         """If the text is shortened, show a tooltip that begins with the full text."""
         return _show_tip(self, event, self._text()) or super().event(event)
+
+    def showPopup(self) -> None:
+        """Open the list of entries. Up to a maximum width, it shows them in full, even if the box is narrower."""
+        self.view().setMinimumWidth(min(self.view().sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_LIST))
+        super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Change the selection if the box has the keyboard focus; otherwise let the surrounding area scroll."""

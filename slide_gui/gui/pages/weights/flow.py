@@ -115,7 +115,6 @@ class FlowPart(View):
         """The box that selects the data on which the layers were learned.
 
         Each item stores the fingerprint of its data, or "" for the open data."""
-        self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
         tip = with_keys("Set each feature to 0 with probability 1 − p", "Ctrl+K")
