@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -138,17 +138,11 @@ class Outline(QWidget):
 
     def surround(self, control: QWidget | None) -> None:
         """Outline the visible part of a control; hide the outline if no part is visible or `control` is None."""
-        box, each, host = QRect(), control, self._host
-        if each is not None and each.isVisible():
-            box = each.rect()
-            while each is not None and each is not host:
-                box = box.translated(each.pos())
-                each = each.parentWidget()
-                box = box & each.rect() if each is not None else QRect()
-        if box.isEmpty():
+        if control is None or control.visibleRegion().isEmpty():
             self.hide()
             return
-        box = box.adjusted(-_RING, -_RING, _RING, _RING) & host.rect()
+        box = control.visibleRegion().boundingRect().translated(control.mapTo(self._host, QPoint()))
+        box = box.adjusted(-_RING, -_RING, _RING, _RING) & self._host.rect()
         if box != self.geometry() or not self.isVisible():
             self.setGeometry(box)
             inside = self.rect().adjusted(_RING, _RING, -_RING, -_RING)
