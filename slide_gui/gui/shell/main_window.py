@@ -95,13 +95,13 @@ class Navigation(QFrame):
         super().__init__(parent)
         self.setProperty("role", "panel")
         column = flush(QVBoxLayout(self), 0, (0, 8, 0, 8))
-        self._buttons = {spec.name: self._build_button(actions[f"page_{spec.name}"], 56) for spec in PAGES}
+        self._buttons: dict[str, QToolButton] = {}
         for spec in PAGES:
-            button = self._buttons[spec.name]
+            button = self._build_button(actions[f"page_{spec.name}"], 56)
+            self._buttons[spec.name] = placed(column, button)
             button.setText(spec.text)
             button.setCheckable(True)
             button.setAutoExclusive(True)
-            column.addWidget(button)
         column.addStretch(1)
         self._panel_action = actions["panel"]
         self._panel_action.changed.connect(self._follow_panel)
