@@ -21,7 +21,7 @@ from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import THEMES, stored_theme
-from slide_gui.gui.widgets.controls import keys_text, with_keys
+from slide_gui.gui.widgets.controls import with_keys
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier.page import ClassifierPage
@@ -78,7 +78,6 @@ class Action(QAction):
         self.setObjectName(command.name)
         self.setShortcut(QKeySequence(command.shortcut))
         self.setCheckable(command.checked is not None)
-        self.keys = keys_text(command.shortcut)
         self._describe()
         self.triggered.connect(self._run)
         window.addAction(self)  # This makes the shortcut work everywhere in the window.

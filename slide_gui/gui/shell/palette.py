@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHeaderView, QLineEdit, QTreeWidget, QTre
 
 from slide_gui.data.entries import entries
 from slide_gui.gui.shell.page_stack import PAGES
-from slide_gui.gui.widgets.controls import PlainLabel
+from slide_gui.gui.widgets.controls import PlainLabel, keys_text
 from slide_gui.gui.widgets.layouts import flush, placed
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class CommandPalette(QDialog):
         for action in window.actions_by_name.values():
             if action.isEnabled() and action.objectName() != "palette":
                 text = action.text().rstrip(" …")
-                yield PaletteEntry(text, action.keys, action.trigger, tip=action.toolTip())
+                yield PaletteEntry(text, keys_text(action.command.shortcut), action.trigger, tip=action.toolTip())
         for page in PAGES:
             for number, view in enumerate(page.views):
                 show = partial(window.pages.show_view, page.name, number)
