@@ -190,7 +190,7 @@ def images_by_class(folder: Path) -> Path:
 def damaged_folder(folder: Path, chance: Chance) -> Path:
     root = images_by_class(folder)
     victim = chance.choice(sorted(root.rglob("*.png")))
-    kind = chance.randrange(6)
+    kind = chance.randrange(7)
     if kind == 0:
         victim.unlink()
         victim.mkdir()
@@ -201,6 +201,8 @@ def damaged_folder(folder: Path, chance: Chance) -> Path:
         victim.rename(victim.parent / chance.choice(("\x1b[2J.png", "é.amat", ".x", "x.csv", "x" * 250 + ".png")))
     elif kind == 3:
         victim.parent.rename(root / chance.choice(("train", "test", "Training", ".a", "é")))
+    elif kind == 4:
+        write(root / "labels.csv", changed_text(b"file,label\n0,x\na/2.png,y\n1,x\n3,y\n", chance))
     else:
         write(victim, chance.choice((mutant, png_mutant))(PNG, chance))
     return root

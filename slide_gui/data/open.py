@@ -20,7 +20,7 @@ from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_ro
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import START, unpacked_start, utf8_start
 from slide_gui.data.readers.idx import is_idx_start, read_idx
-from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, image_files, read_image, read_image_folder
+from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, read_image, read_image_folder, read_labelled
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
 from slide_gui.data.readers.table_layout import DELIMITERS
@@ -66,8 +66,8 @@ def open_data(
     ----------
     paths : sequence of Path
         One file, several files that belong together, or a folder. Files that belong together are training and test
-        files, which are recognised by name, or IDX images and labels. A folder contains such files, or one sub-folder
-        of pictures per class.
+        files, which are recognised by name, or IDX images and labels. A folder contains such files, one sub-folder
+        of pictures per class, or pictures and a table of their file names and labels.
     reading : ParseOptions
         Options for reading. All other properties are guessed. Without options, text columns of a table are guessed,
         too, and the report asks the user to check them.
@@ -124,15 +124,18 @@ def read_parts(
                 return read_image_folder(folder, level=level, progress=progress)
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
-            if has_pictures(folder) or image_files(folder):
-                return _read_without_pictures(paths, partial(_read_files, paths, reading, progress, read_table))
+            if has_pictures(folder):
+                labelled = read_labelled(folder, _without_submissions(paths), level, progress)
+                return labelled or _read_without_pictures(
+                    paths, partial(_read_files, paths, reading, progress, read_table)
+                )
         return _read_files(paths, reading, progress, read_table)
 
 
 def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
     """Read the data files of a folder, and report that its pictures are left out."""
     remedy = f"to open the pictures instead, move {clean_name(files[0].name)} out of the folder"
-    remedy += ", and put the pictures of each class into one sub-folder"
+    remedy += ", and put the pictures of each class into one sub-folder, or write a table of file names and labels"
     try:
         parts = read()
     except DataError as error:

@@ -197,9 +197,34 @@ def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels)
     assert (parts[0].labels is None) == ("move those of each class to a sub-folder" in parts[0].opened.unlabelled)
     write(tmp_path / "labels.csv", "a,b,label\n.1,.2,0\n.3,.4,1\n")
     remedy = "to open the pictures instead, move labels.csv out of the folder, and put the pictures of each class into"
-    assert open_data([tmp_path]).opened.guesses[-1].why == f"{remedy} one sub-folder"
-    write(tmp_path / "labels.csv", "file,label\n0.png,x\n1.png,y\n")
+    remedy += " one sub-folder, or write a table of file names and labels"
+    assert open_data([tmp_path]).opened.guesses[-1].why == remedy
+    write(tmp_path / "labels.csv", "file,label\nx.png,x\ny.png,y\n")
     with pytest.raises(DataError, match=f"keep a feature, .*; {remedy}"):
+        open_data([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "classes", "left_out"),
+    [
+        ("id,label\n3,frog\n1,cat\n0,cat\n", "310", ["frog", "cat", "cat"], "1 picture in train"),
+        ("0.png,7\n1.png,8\n2.png,7\n9,8\n3.png,8\n", "0123", [7, 8, 7, 8], "1 row without a picture"),
+        ("kind;file\n01;train/2\n1;train/0\n01;train/1.png\n", "201", ["01", "1", "01"], "1 picture in train"),
+    ],
+)
+def test_that_a_table_of_file_names_labels_the_pictures_next_to_it(tmp_path, text, names, classes, left_out):
+    for k, name in enumerate(["train/0", "train/1", "train/2", "train/3", "test/0", "test/1"]):
+        save(tmp_path / f"{name}.png", np.full((2, 3), 50 * k, np.uint8))
+    write(tmp_path / "sampleSubmission.csv", "id,label\n0,cat\n1,cat\n")
+    table = write(tmp_path / "trainLabels.csv", text)
+    data = open_data([tmp_path])
+    assert [round(255 / 50 * row[0]) for row in data.train.tolist()] == [int(name) for name in names]
+    assert [data.label_names[code] if data.label_names else code for code in data.train_labels.tolist()] == classes
+    assert data.opened.guesses[0].why == f"left out: 2 pictures in test, {left_out}"
+    write(tmp_path / "test.csv", f"image,label\n1,{classes[1]}\n0,{classes[0]}\n")
+    assert open_data([tmp_path]).test_labels.tolist() == data.train_labels[[1, 0]].tolist()
+    table.rename(tmp_path / "more.csv").write_text(text + text.splitlines()[-1])
+    with pytest.raises(DataError, match=r"more.csv: has 2 rows for '.*' and 1 picture of this name; leave rows out"):
         open_data([tmp_path])
 
 

@@ -332,8 +332,8 @@ def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name, role):
 
 
 def test_that_squares_are_images_from_a_size_on():
-    assert [parts_module.square_shape(d) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
-    assert (parts_module.square_shape(64, 64), parts_module.square_shape(49, 64)) == ((8, 8), None)
+    assert [parts_module.square_shape(d, 1) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
+    assert (parts_module.square_shape(64), parts_module.square_shape(49)) == ((8, 8), None)
 
 
 def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named():

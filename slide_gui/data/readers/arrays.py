@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, member_stream, read_values, zip_members
-from slide_gui.data.readers.parts import SMALLEST_SQUARE, DataPart, named_labels, role_of, square_guess, square_shape
+from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name
@@ -89,7 +89,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         if kind == "labels":
             continue
         rows, shape = real_rows(arrays[name], f"{place}, {name}")
-        guessed = None if shape else square_shape(rows.shape[1], SMALLEST_SQUARE)
+        guessed = None if shape else square_shape(rows.shape[1])
         label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
@@ -97,7 +97,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
             raise DataError(f"{problem}; expected samples along the first axis and one label per sample", place)
         n, d = rows.shape
         guesses = square_guess(guessed)
-        if not (label_name or shape or guesses) and d > n and square_shape(n, SMALLEST_SQUARE):
+        if not (label_name or shape or guesses) and d > n and square_shape(n):
             why = f"if its {d} columns are the samples instead, save the transposed array"
             guesses = (Guess(f"{n} rows of {d} features", why),)
         h, w = shape or (0, 0)

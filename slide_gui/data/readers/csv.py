@@ -3,9 +3,7 @@
 A table contains numbers, and may have column names and class names.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,6 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import (
     LABEL_BOUND,
-    SMALLEST_SQUARE,
     DataPart,
     look_like_labels,
     looks_like_quantity,
@@ -23,24 +20,20 @@ from slide_gui.data.readers.parts import (
     square_guess,
     square_shape,
 )
-from slide_gui.data.readers.table_layout import (
-    FEW_LEVELS,
-    IDENTIFIER_NAME,
-    IDENTIFIERS,
-    TableLayout,
-    shown_column,
-    table_layout,
-)
+from slide_gui.data.readers.table_layout import FEW_LEVELS, TableLayout, shown_column, table_layout
 from slide_gui.data.readers.tables import RowFormat, Table, read_table
 from slide_gui.data.reading import Guess, ParseOptions, ParseReport
 from slide_gui.progress import Progress
-from slide_gui.text import counted
-
-_MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 
 
 def read_csv(
-    path: Path, reading: ParseOptions, *, like: DataPart | None = None, before_test: bool = False, progress: Progress
+    path: Path,
+    reading: ParseOptions,
+    *,
+    like: DataPart | None = None,
+    before_test: bool = False,
+    allow_no_features: bool = False,
+    progress: Progress,
 ) -> DataPart:
     """Read a table of numbers, one sample per line, with or without a line of column names.
 
@@ -104,6 +97,8 @@ def read_csv(
         labels.
     before_test : bool
         True if a test set is read afterwards. A column that is to be left out may then be in the test set only.
+    allow_no_features : bool
+        True to accept a table that has only labels and groups.
     progress : Progress
         Reports the fraction of the text read.
 
@@ -137,14 +132,14 @@ def read_csv(
         labels = None if label is None else rows[:, label]
     groups = None if layout.group is None else rows[:, columns.index(layout.group)].astype(np.int64)
     features = [k for k in columns if k != label and k not in layout.left_out]
-    if not features:
+    if not features and not allow_no_features:
         raise DataError("has only labels and left-out columns; keep a feature, and write categories as numbers", place)
     if features != columns:
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     are_pixels = layout.could_be_pixels([layout.columns[k] for k in features])
-    shape = square_shape(len(features), SMALLEST_SQUARE) if are_pixels else None
+    shape = square_shape(len(features)) if are_pixels else None
     last_label = labels if label == d - 1 and label not in layout.text else None
-    guesses = (*guesses, *_suspicious_columns(rows, last_label, features, layout.columns))
+    guesses = (*guesses, *layout.suspicious_columns(rows, last_label, features))
     is_whole = labels is not None and bool((np.rint(labels) == labels).all())
     if table.has_codes and label == table.apart and is_whole and reading.bins is None:
         why = "01 and 1 are one class; if they differ, choose the label column and move a row with 01 to the top"
@@ -172,35 +167,6 @@ def read_csv(
     )
 
 
-def _suspicious_columns(
-    rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int], columns: tuple[str, ...]
-) -> Iterator[Guess]:
-    """Yield warnings about columns that should perhaps be left out, and about numbers that may mean missing cells.
-
-    Columns should be left out if they number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
-    """
-    ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
-    spans = ends[1] - ends[0]
-    for place, k in enumerate(features if len(rows) >= IDENTIFIERS else ()):
-        for end in _MISSING_CODES & {ends[0][place], ends[1][place]}:
-            others = np.abs(rows[rows[:, place] != end, place])
-            if len(others) and np.fmax.reduce(others) < abs(end) / 4:
-                what = f"column {shown_column(k, columns)} has the value {end:g} far from all others"
-                yield Guess(what, "if it marks missing numbers, leave these cells empty")
-        counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
-        if counts or IDENTIFIER_NAME.fullmatch(columns[k]):
-            remedy = "leave it out, or use it for groups (--group)"
-            yield Guess(f"column {shown_column(k, columns)} numbers the rows or groups", remedy)
-    total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
-    for k in range(len(features) - 1, -1, -1):
-        total += rows[:, k]
-        if (total == 1).all() and np.isin(rows[:, k:], (0, 1)).all():
-            what = f"the label and {counted(len(features) - k, 'column')} before it together have one 1 in each row"
-            yield Guess(what, "leave these columns out, or write one column of classes")
-        if not (total <= 1).all():
-            return
-
-
 def _count_up(values: NDArray[np.floating]) -> bool:
     """Return True if the sorted, distinct values are consecutive integers from 0 or 1, as class numbers often are."""
     return len(values) > 1 and values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1
@@ -216,10 +182,10 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         why = "the last column is left out" if layout.reading.label_column is None else "all columns are features"
         return None, (), f"{why}; choose the label column"
     others = [name for k, name in enumerate(layout.columns) if k not in layout.left_out]
-    unlabelled_image = layout.could_be_pixels(others) and square_shape(len(others), SMALLEST_SQUARE) is not None
+    unlabelled_image = layout.could_be_pixels(others) and square_shape(len(others)) is not None
     first = table.rows[:, 0]
     classes = np.unique(first)
-    is_first = bool(square_shape(d - 1, SMALLEST_SQUARE)) and look_like_labels(classes)
+    is_first = bool(square_shape(d - 1)) and look_like_labels(classes)
     # In tables without names, a class number in the first column is more common than a quantity in the last one.
     is_quantity = (np.rint(values) != values).any() or looks_like_quantity(column)
     is_alone = not layout.named and is_quantity and 2 * len(classes) <= len(first)

@@ -1,10 +1,12 @@
-"""Read a folder of pictures with one sub-folder per class."""
+"""Read a folder of pictures with one sub-folder per class, or with a table of file names and labels."""
 
 import io
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
-from slide_gui.data.readers.parts import DataPart
-from slide_gui.data.reading import Guess, ParseReport
+from slide_gui.data.readers.csv import read_csv
+from slide_gui.data.readers.parts import DataPart, role_of
+from slide_gui.data.reading import Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
 
@@ -66,9 +69,74 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     return _scaled_to_bit_depth(parts, level)
 
 
+def read_labelled(folder: Path, files: Sequence[Path], level: int, progress: Progress) -> list[DataPart]:
+    """Read the pictures whose file names and labels are in a table in the same folder, as grey images in [0, 1].
+
+    The pictures are in the folder or in two levels of sub-folders. If sub-folders have “test” in their names, only a
+    table with “test” in its name labels the pictures in them. File names may lack the suffix, and may include the
+    sub-folders. Pictures without a label and rows without a picture are left out, and notes report them.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The data files of the folder. The result is empty if none of them is a table of two columns, in which at least
+        half of the rows name a picture.
+    level, progress
+        Same as for `read_image_folder`.
+
+    Raises
+    ------
+    DataError
+        If it is uncertain which label belongs to a picture, or if a picture cannot be read.
+    """
+    places = [folder, *_folders(folder)]
+    places += [deeper for place in places[1:] for deeper in _folders(place)]
+    pictures = [file for place in places for file in image_files(place)]
+    by_name: dict[str, dict[str, list[Path]]] = {"train": {}, "test": {}}
+    for file in pictures:
+        path = file.relative_to(folder)
+        for name in {path.name, path.stem, path.as_posix(), path.with_suffix("").as_posix()}:
+            by_name[role_of(str(path.parent))].setdefault(name, []).append(file)
+    parts = []
+    for path, step in progress.each(files):
+        known = by_name[role_of(path.name)] or by_name["train"]
+        table = _table_of_labels(path, known) if path.stat().st_size < _MOST_BYTES else None
+        if table is None or table.labels is None or table.groups is None:
+            continue
+        named = [known.get(name, []) for name in table.group_names]
+        for name, same, n_rows in zip(table.group_names, named, np.bincount(table.groups), strict=True):
+            if len(same) > 1 or n_rows > 1:
+                problem = f"has {counted(n_rows, 'row')} for {name!r} and {counted(len(same), 'picture')} of this name"
+                raise DataError(f"{problem}; leave rows out, or write the folders before the names", table.place)
+        listed = [(file, 0) for same in named for file in same]
+        part = _read_part(folder, table.role, (), step, listed)
+        others = Counter(file.parent.name for file in sorted({*pictures}.difference(file for file, _ in listed)))
+        left_out = [f"{counted(n, 'picture')} in {clean_name(place)}" for place, n in others.items()]
+        left_out += [f"{counted(len(named) - len(listed), 'row')} without a picture"] * (len(named) > len(listed))
+        why = f"left out: {', '.join(left_out)}" if left_out else "every picture has a label"
+        note = Guess(f"labels of the pictures from {clean_name(path.name)}", why, sure=not left_out)
+        guesses = (note, *table.opened.guesses, *part.opened.guesses)
+        part = replace(part, labels=table.labels[[bool(same) for same in named]], label_names=table.label_names)
+        parts.append(replace(part, place=f"{folder}, labelled by {path.name}", opened=ParseReport(guesses=guesses)))
+    return _scaled_to_bit_depth(parts, level) if parts else []
+
+
+def _table_of_labels(path: Path, by_name: Mapping[str, object]) -> DataPart | None:
+    """Return a table of labels with the names of pictures as its groups, or None if the file is not such a table."""
+    for header, k in product((None, False), (0, 1)):
+        with suppress(DataError):
+            reading = ParseOptions(label_column=f"#{2 - k}", header=header, group=f"#{k + 1}")
+            table = read_csv(path, reading, allow_no_features=True, progress=NO_PROGRESS)
+            columns, n_named = table.opened.columns, sum(name in by_name for name in table.group_names)
+            is_row = table.opened.header and columns[k] in by_name  # the first line does not have column names
+            if len(columns) > 2 or (2 * n_named >= len(table.rows) and not is_row):
+                return table if len(columns) == 2 else None
+    return None
+
+
 def has_pictures(folder: Path) -> bool:
-    """Return True if the sub-folders of a folder, or their own sub-folders, contain pictures."""
-    return bool(_class_names([folder, *_folders(folder)]))
+    """Return True if a folder, its sub-folders or their own sub-folders contain pictures."""
+    return bool(image_files(folder) or _class_names([folder, *_folders(folder)]))
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -163,9 +231,11 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     return [replace(part, level=used) for part in parts]
 
 
-def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progress) -> DataPart:
+def _read_part(
+    folder: Path, role: str, names: tuple[str, ...], progress: Progress, files: Sequence[tuple[Path, int]] = ()
+) -> DataPart:
     classes = [folder / name for name in names] or [folder]
-    files = [(file, k) for k, place in enumerate(classes) if place.is_dir() for file in image_files(place)]
+    files = files or [(file, k) for k, place in enumerate(classes) if place.is_dir() for file in image_files(place)]
     if not files and role == "test":
         names, files = (), [(file, 0) for file in image_files(folder)]
     if not files:
@@ -187,7 +257,8 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
         (file, (height, width)), first = others[0], files[0][0]
         more = f", and {counted(len(others) - 1, 'more picture')} of {len(files)} differ from it" if others[1:] else ""
         # The command is complete, so that it can be copied to a terminal.
-        command = f"mogrify -auto-orient -resize '{shape[1]}x{shape[0]}!' {'*/' * bool(names)}*{file.suffix}"
+        all_such = file.relative_to(folder).parent / f"*{file.suffix}" if not names else f"*/*{file.suffix}"
+        command = f"mogrify -auto-orient -resize '{shape[1]}x{shape[0]}!' {all_such}"
         raise DataError(
             f"has {width} × {height} pixels, but {clean_name(first.name)} has {shape[1]} × {shape[0]}{more}; make all "
             f"pictures the same size, with ImageMagick in a copy of {clean_name(folder.name)}: {command}",
@@ -198,8 +269,9 @@ def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progre
     n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)
     first_frames = f"only the first frame of {counted(n_stacks, 'picture')} is read"
     in_colour = any(map(_has_colours, [file for file, _ in files[:: 1 + len(files) // _MOST_CHECKED]]))
+    deeper = any(_class_names([each, *_folders(each)]) for each in _folders(folder))
     doubts = (
-        (names and any(map(has_pictures, _folders(folder))), "pictures in deeper folders left out", "move them up"),
+        (names and deeper, "pictures in deeper folders left out", "move them up"),
         (names and image_files(folder), "pictures next to the folders of classes left out", "move them into a folder"),
         (n_stacks, first_frames, "the other frames are left out; save each frame as a picture to use it"),
         (in_colour, "pictures in colour read as grey images", "each pixel is one feature"),

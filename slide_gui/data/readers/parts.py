@@ -89,7 +89,7 @@ def role_of(name: str) -> str:
     return "test" if any(word in ("test", "testing", "tst", "tes", "t10k") for word in words) else "train"
 
 
-def square_shape(n_features: int, at_least: int = 1) -> tuple[int, int] | None:
+def square_shape(n_features: int, at_least: int = SMALLEST_SQUARE) -> tuple[int, int] | None:
     """Return (side, side) if `n_features` is at least `at_least` and is side², or else None."""
     side = isqrt(n_features)
     return (side, side) if side * side == n_features and n_features >= at_least else None

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from unicodedata import normalize
 
 import numpy as np
@@ -26,8 +26,9 @@ FEW_LEVELS = 16  # most columns of pixels have more distinct values than this, m
 _COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line also counts up
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 # A column with at least this number of distinct strings may contain dates, or names of rows or groups, and not classes.
-IDENTIFIERS = 10
-IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
+_IDENTIFIERS = 10
+_IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
+_MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 _SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -99,6 +100,34 @@ class TableLayout:
     def could_be_pixels(self, columns: Iterable[str]) -> bool:
         """Return True if columns have no names, or names that end in a digit, as those of pixels usually do."""
         return not self.named or all(name[-1].isdigit() for name in columns)
+
+    def suspicious_columns(
+        self, rows: NDArray[np.floating], last_label: NDArray[Any] | None, features: list[int]
+    ) -> Iterator[Guess]:
+        """Yield warnings about columns that should perhaps be left out, and about numbers that may mean missing cells.
+
+        Columns should be left out if they number the rows or groups, or are the 0/1 columns of one-hot encoded classes.
+        """
+        ends = np.fmin.reduce(rows).astype(float), np.fmax.reduce(rows).astype(float)
+        spans = ends[1] - ends[0]
+        for place, k in enumerate(features if len(rows) >= _IDENTIFIERS else ()):
+            for end in _MISSING_CODES & {ends[0][place], ends[1][place]}:
+                others = np.abs(rows[rows[:, place] != end, place])
+                if len(others) and np.fmax.reduce(others) < abs(end) / 4:
+                    what = f"column {shown_column(k, self.columns)} has the value {end:g} far from all others"
+                    yield Guess(what, "if it marks missing numbers, leave these cells empty")
+            counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
+            if counts or _IDENTIFIER_NAME.fullmatch(self.columns[k]):
+                remedy = "leave it out, or use it for groups (--group)"
+                yield Guess(f"column {shown_column(k, self.columns)} numbers the rows or groups", remedy)
+        total = np.full(len(rows), np.nan) if last_label is None else last_label.astype(np.float64)
+        for k in range(len(features) - 1, -1, -1):
+            total += rows[:, k]
+            if (total == 1).all() and np.isin(rows[:, k:], (0, 1)).all():
+                what = f"the label and {counted(len(features) - k, 'column')} before it together have one 1 in each row"
+                yield Guess(what, "leave these columns out, or write one column of classes")
+            if not (total <= 1).all():
+                return
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
         """Replace class and group names by codes, cells of left-out columns by 0, and decimal commas by points."""
@@ -228,7 +257,7 @@ def table_layout(
                     Guess(f"column {shown_column(label, columns)} read as class names", "some are text or codes")
                 )
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
-    numbered &= lacks_name or len(samples) >= IDENTIFIERS
+    numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
     numbered &= columns[0] in ("column 1", "Unnamed: 0") and columns[0] not in known and 0 not in (label, *left_out)
     if numbered and (known or reading.header is None):
@@ -413,7 +442,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     many = counts and bool(below) and len(first) >= _COUNTED and not _counts_on(below[0])
     # Column names can be ordered numbers, such as years or wavelengths.
     first_way, *others = map(_direction, numbers)
-    ordered = first_way != 0 and first_way not in others and new == named and len(below) >= IDENTIFIERS
+    ordered = first_way != 0 and first_way not in others and new == named and len(below) >= _IDENTIFIERS
     many |= ordered and len(first) >= _ORDERED
     counts |= ordered and (many or bool(words) or all(map(str.isdecimal, first)))
     if not named:
@@ -421,7 +450,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
     classes_alone = len(named) < len(first) and named <= _text_columns(below, len(first))
     sure = known or counts or not below or not classes_alone
-    several = new == named and len(below) >= IDENTIFIERS
+    several = new == named and len(below) >= _IDENTIFIERS
     several = several and any(min(Counter(row[k] for row in below).values()) > 1 for k in new)
     return sure or several, sure or not several
 
@@ -490,8 +519,8 @@ def _label_column(
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
     # Strings that identify the rows, groups of rows such as patients, or the training and test set are not classes.
     # Notes and flags, which most rows lack, are not classes either.
-    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or IDENTIFIER_NAME.fullmatch(columns[k])}
-    identifiers = {k for k in identifiers if n_texts[k] >= IDENTIFIERS}
+    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
+    identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
     identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= _SET_NAMES}
     identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]

@@ -18,15 +18,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, member_stream, zip_members
 from slide_gui.data.readers.encoding import unmarked_stream
-from slide_gui.data.readers.parts import (
-    SMALLEST_SQUARE,
-    DataPart,
-    is_missing,
-    role_of,
-    skipped_guess,
-    square_guess,
-    square_shape,
-)
+from slide_gui.data.readers.parts import DataPart, is_missing, role_of, skipped_guess, square_guess, square_shape
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
@@ -166,11 +158,11 @@ def _read_numbers(stream: BinaryIO, size: int, place: str, name: str, progress: 
     rows, unlabelled = table.rows, ""
     labels: NDArray[np.floating] | None = table.column
     guesses: tuple[Guess, ...] = ()
-    if square_shape(table.columns, SMALLEST_SQUARE):
+    if square_shape(table.columns):
         rows, labels = table.all_columns(), None
         why = f"its {table.columns} columns were read as an image without labels"
         guesses, unlabelled = (Guess("no labels", why),), f"{why}; to choose a label column, save the table as CSV"
-    shape = square_shape(rows.shape[1], 1)
+    shape = square_shape(rows.shape[1], at_least=1)
     # The format is for images, so the user need not check the shape.
     square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
     skipped = skipped_guess(table.comments, table.blanks)
