@@ -477,8 +477,10 @@ class _WorkingSetSolver:
             # If the support vectors do not all fit in the working set, a step reduces the objective, but often not the
             # gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # The second argument of `max` is the rounding error of the objective; it is large if C or weights are huge.
-            least_gain = max(_LEAST_GAIN * gap * gap, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
+            # A step may end at a bound of a coefficient. The second argument of `max` is the rounding error of the
+            # objective; it is large if C or weights are huge.
+            length = min(gap, float((box.upper - box.lower).min()))
+            least_gain = max(_LEAST_GAIN * gap * length, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
             enough = max(options.tol, single_error(beta)) if self._refinable else options.tol
