@@ -73,10 +73,11 @@ def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_r
 
 
 def test_that_equal_rows_with_both_labels_and_two_points_are_solved():
-    points = VectorRows.of(np.zeros((20, 3), np.float32))
-    equal = solve(points, np.repeat([-1.0, 1.0], [8, 12]), SolverOptions(False, 10.0))
-    assert equal.converged
-    assert np.count_nonzero(equal.beta) == 16
+    for counts in ([8, 12], [1497, 3]):  # all points at once, then working sets
+        points = VectorRows.of(np.zeros((sum(counts), 3), np.float32))
+        equal = solve(points, np.repeat([-1.0, 1.0], counts), SolverOptions(False, 10.0))
+        assert equal.converged
+        assert np.count_nonzero(equal.beta) == 2 * min(counts)
     two = solve(VectorRows.of(np.array([[0.0], [1.0]])), np.array([-1.0, 1.0]), SolverOptions(False, 1e6))
     expected = 1.0 / (1.0 - np.exp(-1.0))
     np.testing.assert_allclose([*two.beta, two.bias], [-expected, expected, 0.0], rtol=1e-6, atol=1e-9)

@@ -496,7 +496,7 @@ class _WorkingSetSolver:
 
     def _step(self, residual: Array, beta: Array, bias: float, gap: float) -> Array:
         """Optimise one working set, update the residuals of all points in place, and return the new β."""
-        points = self._rows.cached_first(self._working_set(residual, beta, bias))
+        points = self._rows.cached_first(self._working_set(residual, beta, bias, gap))
         kernel, box = self._kernel(points), self._box.take(points)
         moved, _ = self._minimise(kernel, residual[points], beta[points], box, _LOOSE * gap)
         change = moved - beta[points]
@@ -533,11 +533,11 @@ class _WorkingSetSolver:
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._box.ridge, points) * change
 
-    def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
+    def _working_set(self, residual: Array, beta: Array, bias: float, gap: float) -> Indices:
         """Return the sorted indices of the points in the next working set.
 
         These are points with β strictly inside its bounds, and points that violate, or almost violate, an optimality
-        condition.
+        condition. `gap` is the optimality gap of all points.
         """
         box = self._box
         up, down = beta < box.upper, beta > box.lower
@@ -555,7 +555,14 @@ class _WorkingSetSolver:
         inside = _worst(np.flatnonzero(free), violation, self._largest - len(outside))
         left = min(least - len(outside), self._largest - len(outside) - len(inside))
         close = _worst(np.flatnonzero((violation > -_CLOSE) & ~wanted & ~free), violation, max(left, 0))
-        return np.sort(np.concatenate([outside, inside, close]))
+        points = np.sort(np.concatenate([outside, inside, close]))
+        rising, falling = points[up[points]], points[down[points]]
+        spread = residual[rising].max(initial=-np.inf) - residual[falling].min(initial=np.inf)
+        if spread >= max(0.5 * self._options.tol, _LOOSE * gap):
+            return points
+        # No pair of these points would be moved, for example because all points in the set have the same label.
+        most = min(_NEW_LEAST, self._largest // 2)
+        return np.union1d(_worst(np.flatnonzero(up), residual, most), _worst(np.flatnonzero(down), -residual, most))
 
 
 def _worst(points: Indices, violation: Array, most: int) -> Indices:
