@@ -23,11 +23,13 @@ class ClusterError(OSError):
 
 
 def dask_setup(_worker: object) -> None:
-    """Ignore Ctrl+C on a worker, because the client handles it.
+    """Ignore Ctrl+C on a worker, because the client handles it, and unblock SIGTERM, with which Dask ends the worker.
 
     Dask calls this function when a worker preloads this module.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):  # Windows has no signal masks.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 class TaskProgress(Progress):

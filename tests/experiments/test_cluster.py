@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from slide_gui.cli import main
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.workers import ClusterError, sent
+from slide_gui.core.workers import ClusterError, dask_setup, sent
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.records import RecordFolder
@@ -416,18 +416,22 @@ def alive(pid):
     return status.exists() and "State:\tZ" not in status.read_text()
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are masked on POSIX alone")
-def test_that_ctrl_c_does_not_reach_workers_that_are_starting():
+def test_that_signals_do_not_reach_workers_that_are_starting(name, monkeypatch):
     def blocked():
-        return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        return getattr(signal, name) in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
     assert not blocked()
-    asked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    asked = f"import signal; print(signal.{name} in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with cluster_module._blocked_interrupt():
         process = multiprocessing.get_context("spawn").Process(target=int)  # as Dask starts its workers
         process.start()
         process.join()
         assert blocked()  # by default, starting a process unblocks the signal
         child = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+        monkeypatch.setattr(signal, "signal", lambda *_: None)
+        dask_setup(None)
+        assert blocked() == (name == "SIGINT")  # Dask ends workers with SIGTERM
     assert child.stdout == "True\n"
     assert not blocked()

@@ -267,19 +267,21 @@ def _connect(choice: ClusterChoice, progress: Progress) -> "tuple[Any, Client]":
 
 @contextmanager
 def _blocked_interrupt() -> Iterator[None]:
-    """Block the signal SIGINT in processes and threads that are started in this context.
+    """Block the signals SIGINT and SIGTERM in processes and threads that are started in this context.
 
-    If SIGINT arrives within the context, this process receives it at the end of the context. Ctrl+C sends SIGINT to
-    this process and to its workers. If SIGINT were not blocked, workers that are just starting would print tracebacks.
+    If a signal arrives within the context, this process receives it at the end of the context. An exception while
+    workers start would leave a cluster that cannot be closed. Ctrl+C also sends SIGINT to the workers. If SIGINT were
+    not blocked, workers that are just starting would print tracebacks. The function `workers.dask_setup` unblocks
+    SIGTERM on the workers, because Dask ends them with it.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    # Starting the resource tracker of multiprocessing unblocks SIGINT, so it is started before SIGINT is blocked.
+    # Starting the resource tracker of multiprocessing unblocks both signals, so it is started before they are blocked.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
