@@ -131,8 +131,9 @@ def run(arguments: Sequence[str]) -> int:
     parsed = build_parser().parse_args(arguments, argparse.Namespace(started=time.monotonic()))
     if parsed.computes:
         set_threads()
-    # `doctor` has nothing to clean up. An exception while it imports Qt would make Qt abort the process.
-    interruption = nullcontext() if arguments[0] == "doctor" else interruptible()
+    # `doctor` has nothing to clean up, and a second `demo` replaces unfinished files. An exception while they import Qt
+    # would make Qt abort the process.
+    interruption = nullcontext() if arguments[0] in ("doctor", "demo") else interruptible()
     with interruption, warnings.catch_warnings():
         # A scikit-learn classifier warns, for example, if it has not converged.
         warnings.showwarning = lambda message, *_: warn(f"{message}")

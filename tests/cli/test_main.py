@@ -87,16 +87,17 @@ def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["doctor", "demo"])
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
-def test_that_ctrl_c_ends_doctor_without_a_crash_while_it_imports_qt(tmp_path):
+def test_that_ctrl_c_ends_a_command_without_a_crash_while_it_imports_qt(tmp_path, command):
     script = (
-        "import os, signal, sys\nfrom slide_gui.cli import main\n"
+        "import os, signal, sys\nfrom slide_gui.cli import main, parser\nparser.output_of = str\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore SIGINT
         "class Finder:\n"
         "    def find_spec(name, path=None, target=None):\n"
         "        if name == 'PySide6.support':\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Finder)\nsys.argv[1:] = ['doctor']\nsys.exit(main())"
+        f"sys.meta_path.insert(0, Finder)\nsys.argv[1:] = ['{command}']\nsys.exit(main())"
     )
     assert started(tmp_path, "-c", script) == (130, "", "slide-gui: cancelled\n")
 
