@@ -123,13 +123,17 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def _without_reader(stream: TextIO) -> Iterator[None]:
-    """Open a context that redirects a stream to the null device if the program that reads the stream has ended."""
+    """Open a context that redirects a stream to the null device if the stream cannot be written.
+
+    The error is suppressed if the program that reads the stream has ended. After any other error, such as a full disk,
+    the buffer of the stream must be discarded, because Python would report the same error again when it ends.
+    """
     try:
         yield
     except OSError as error:  # on Windows, writing to a pipe without a reader may give EINVAL (CPython issue 79935)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if error.errno != errno.EPIPE and (sys.platform, error.errno) != ("win32", errno.EINVAL):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

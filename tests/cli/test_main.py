@@ -58,6 +58,14 @@ def test_that_output_on_windows_is_utf_8_and_discarded_without_a_reader(monkeypa
         raise OSError(errno.EINVAL, "Invalid argument")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_that_output_to_a_full_disk_is_one_error(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    script = "import os, sys\nfrom slide_gui.cli import main\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n"
+    code, _, err = started(tmp_path, "-c", f"{script}sys.exit(main(['datasets', 'list']))")
+    assert (code, err) == (1, "slide-gui: No space left on device; free some space, or choose another path\n")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="output on Windows is UTF-8")
 def test_that_results_are_printed_and_saved_if_the_encoding_of_the_locale_lacks_characters(tmp_path, monkeypatch):
     rows = "".join(f"{k % 7},{k % 5},{'é' if k % 2 else 'Ω'}\n" for k in range(40))
