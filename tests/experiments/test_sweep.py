@@ -192,8 +192,13 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
     last = PointResult(validation.points()[-1], ErrorRate.of_run(0.1, 12), 0.1, 1.0)
     finals = final_points([last])
     assert finals[0].spec == whole.points()[-1].spec
+    assert plan_sweep(finals, DATA, ()).n_runs == 3
     with RunStore(tmp_path / "one.sqlite") as one, RunStore(tmp_path / "all.sqlite") as every:
         run_sweep(DATA, whole, every)
+        run_sweep(DATA, validation, one)
+        rows = [replace(line, validation_error=1.0 - line.noise) for line in one.runs()]
+        assert plan_sweep(replace(validation, choose="each"), DATA, rows).n_runs == 3 + 3
+        one.delete([line.hash for line in rows])
         assert len(run_sweep(DATA, finals, one).done) == 1
         assert {line.hash for line in one.runs()} == {point.spec.hash for point in whole.points()}
         for line in one.runs():

@@ -1,6 +1,6 @@
 """Compute sweeps over noise levels, depths, splits and seeds, and select the best points by validation error."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,7 +10,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import different_splits
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
@@ -105,22 +105,34 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     known = {line.hash: line for line in stored if line.is_current}
     shape = RunShape.of(dataset)
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
-    wanted = {point.spec.hash: point.spec for point in points}
-    left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
-    kinds, n_final, n_untested = [RunKind.of(spec, shape) for spec in left], 0, 0
+    wanted, n_final = _with_neighbours((point.spec for point in points), known), 0
     # Splits that select the same noise level and depth share one run on the whole training set. As long as points are
     # missing, it is unknown which points will be selected.
-    if rule != "none" and left:
+    if rule != "none" and wanted.keys() - known.keys():
         places = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
-        n_final = n_untested = min(len({_group(point, rule) for point in points}), len(places))
+        n_final = min(len({_group(point, rule) for point in points}), len(places))
     elif rule != "none":
         results = [PointResult.of(point, known[point.spec.hash]) for point in points]
         selected = final_points(choose(pooled(results) if rule == "pooled" else results))
-        finals = {point.spec.hash for point in selected}
-        n_final, n_untested = len(finals), len(finals - known.keys())
-    kinds += [_kind_of_final(points, shape)] * n_untested
+        wanted |= _with_neighbours((point.spec for point in selected), known)
+    kinds = [RunKind.of(spec, shape) for spec_hash, spec in wanted.items() if spec_hash not in known]
+    kinds += [_kind_of_final(points, shape)] * n_final
     n_runs = len(wanted) + n_final
     return SweepPlan(n_runs, n_runs - len(kinds), cost.total(kinds), all(map(cost.measured, kinds)))
+
+
+def _with_neighbours(specs: Iterable[RunSpec], known: Container[str]) -> dict[str, RunSpec]:
+    """Return runs by hash, together with the runs that must be computed first, because others start from their widths.
+
+    `known` contains the hashes of the stored runs.
+    """
+    runs: dict[str, RunSpec] = {}
+    for spec in specs:
+        near: RunSpec | None = spec
+        while near is not None and near.hash not in runs:
+            runs[near.hash] = near
+            near = None if near.hash in known else near.neighbour
+    return runs
 
 
 def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
