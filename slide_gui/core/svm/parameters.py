@@ -119,9 +119,9 @@ class SvmParameters:
 
 
 def _checked_widths(widths: object) -> str | tuple[float, ...]:
-    if isinstance(widths, str):
-        return check_choice("widths", widths, WIDTHS).key
-    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number per layer"
+    if isinstance(widths, str) and widths in WIDTHS:
+        return widths
+    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number for the input and per layer"
     if not isinstance(widths, (tuple, list)) or not widths:
         raise ValueError(refusal)
     try:
