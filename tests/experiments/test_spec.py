@@ -84,6 +84,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
         ({"training": "whole"}, {"fit_rows": "split"}),
         ({"method": "raw-svm"}, {"stack": StackParameters(noise=0.9)}),
         ({}, {"stack": replace(BASE.stack, window=7)}),
+        ({"stack": StackParameters(noise=0.0)}, {"stack": StackParameters(noise=-0.0)}),
         ({"stack": StackParameters(noise=0.1, depth=0)}, {"stack": StackParameters(noise=0.7, depth=0)}),
         ({"method": "median"}, {"svm": SvmParameters(criterion="span")}),
         ({"method": "sda-svm"}, {"sda": SdaParameters(fine_tuning_rate=0.2, seed=5)}),
