@@ -12,6 +12,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import unpack_arrays
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.gui.pages.runs.page import _sentence
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.jobs import JobQueue
@@ -144,6 +145,10 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
     page.tabs.buttons()[1].click()
     wait(lambda: page.comparison.tiles.rows)
     assert page.comparison.answer.text().startswith("Error of A 3.50 %, of B 3.30 %, A − B = +0.20 percentage points")
+    compared = page.comparison._shown
+    for more, difference in ((0.0, "0.00"), (2e-5, "−0.002")):
+        other = replace(compared.first, error=compared.first.error + more)
+        assert f"A − B = {difference} percentage" in _sentence(replace(compared, second=other))
     assert not any(matrix.isVisible() for matrix in page.comparison.matrices)
 
 

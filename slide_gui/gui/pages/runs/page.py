@@ -13,7 +13,7 @@ from slide_gui.experiments.runs.result import RunResult, describe_widths
 from slide_gui.experiments.runs.spec import METHODS, describe_choice
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepState
-from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
@@ -28,7 +28,7 @@ from slide_gui.gui.widgets.controls import ElidedBox, LowScroll, label, with_key
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from slide_gui.text import count, counted, dataset_title, label_names, p_value_text, pixel_name
+from slide_gui.text import count, counted, dataset_title, label_names, p_value_text, percentage, pixel_name
 
 _MOST_PIXELS = 8  # Largest number of pinned pixels for which rows of W are compared.
 
@@ -339,8 +339,9 @@ def _describe(result: RunResult | StoredRun) -> str:
 
 def _sentence(shown: RunComparison) -> str:
     first, second = shown.first, shown.second
-    difference = signed(100 * (first.error - second.error), 2)
-    errors = f"Error of A {first.rate.value} %, of B {second.rate.value} %, A − B = {difference}"
+    difference = 100 * (first.error - second.error)
+    sign = "+" if difference > 0 else "−" if difference < 0 else ""
+    errors = f"Error of A {first.rate.value} %, of B {second.rate.value} %, A − B = {sign}{percentage(abs(difference))}"
     if len(_complete(shown)) < 2:
         return f"{errors} percentage points · no significance test: some shipped runs contain no predictions"
     test = compare_errors(first, second)
