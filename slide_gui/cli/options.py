@@ -301,7 +301,7 @@ def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
 def check_outputs(
     arguments: argparse.Namespace, outputs: Iterable[Path | None], sources: Sequence[DataSource] = ()
 ) -> None:
-    """Refuse to overwrite an input or the store ``arguments.store``, before any data are read.
+    """Refuse to overwrite an input, the store ``arguments.store`` or another output, before any data are read.
 
     Parameters
     ----------
@@ -313,12 +313,15 @@ def check_outputs(
     Raises
     ------
     UsageError
-        If an output is an input, a store, or one of the store's files.
+        If an output is an input, a store, or one of the store's files, or if two outputs are the same file.
     """
     store = getattr(arguments, "store", None)
     inputs = [*_inputs(arguments, sources), *(() if store is None else store_files(store))]
+    written = [path for path in outputs if path is not None]
     with usage():
-        files.check_outputs([path for path in outputs if path is not None], inputs)
+        files.check_outputs(written, inputs)
+    if len({path.resolve() for path in written}) < len(written):
+        raise UsageError(f"two of the outputs {', '.join(map(str, written))} are the same file; give each its own name")
 
 
 def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> None:

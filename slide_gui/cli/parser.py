@@ -137,8 +137,7 @@ def run(arguments: Sequence[str]) -> int:
     with interruption, warnings.catch_warnings():
         # A scikit-learn classifier warns, for example, if it has not converged.
         warnings.showwarning = lambda message, *_: warn(f"{message}")
-        code: int = parsed.run(parsed)
-    return code
+        return int(parsed.run(parsed))
 
 
 def output_of(arguments: Sequence[str]) -> str:

@@ -55,8 +55,7 @@ def _with_store(arguments: argparse.Namespace) -> int:
             arguments.output = Path("runs.csv")
             options.refuse_existing([arguments.output])
         options.check_outputs(arguments, [getattr(arguments, "output", None)])
-        code: int = arguments.task(store, arguments)
-        return code
+        return int(arguments.task(store, arguments))
 
 
 def full_hash(store: RunStore, beginning: str) -> str:

@@ -34,6 +34,8 @@ USAGE = {
     "fit small.npz --noise much": "--noise",
     "fit small.npz -o a.npz --output=b.npz": "argument -o/--output: given more than once; give it only once",
     "train tiny.npz --figure widths.pdf --figure widths.svg": "argument --figure: given more than once",
+    "sweep tiny.npz --store r --figure a.pdf --figure ./a.pdf": "two of the outputs a.pdf, a.pdf are the same file",
+    "train tiny.npz --figure widths.csv --save-model widths.csv": "two of the outputs widths.csv, widths.csv are",
     "weights small.npz --depth 0": "depth is 0",
     "weights small.npz --pixels 6,0": "rows 0 to 5",
     "weights small.npz --pixels 3": "ROW,COLUMN",
