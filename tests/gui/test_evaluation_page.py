@@ -118,7 +118,7 @@ def test_that_cells_fill_one_after_the_other_and_name_their_significance(window,
     times = page.running_times.rows
     assert times[0].cells[0].main.endswith("s")
     assert times[2].cells[0].main.startswith("×")
-    assert page.status.text() == "all 6 splits are finished"
+    assert page.status.text() == "all 6 splits are in the run store"
 
 
 def all_cells(page):
@@ -154,7 +154,7 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_yields_to_others_and_repea
     assert not runs.running
     assert page.start_button.text() == "Start"
     finished(window)
-    assert "of 4 splits are finished" in page.status.text()
+    assert "of 4 splits are in the run store" in page.status.text()
     assert not page.status.text().startswith("0 of")
     before = {run.hash: run.created for run in window.session.library.runs}
     assert before

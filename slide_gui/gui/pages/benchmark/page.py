@@ -263,5 +263,5 @@ class EvaluationPage(Page):
             finished = f"all {requested}" if done == requested else f"{done} of {requested}"
             start = f"Start computes {cost}" if cost else ""
             quick = "the quick protocol takes a few minutes" if cost and controller.choice.extent == "full" else ""
-            text = "; ".join(filter(None, (f"{finished} splits are finished", start, quick)))
+            text = "; ".join(filter(None, (f"{finished} splits are in the run store", start, quick)))
             self.status.setText(controller.why_not() or text)
