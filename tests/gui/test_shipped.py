@@ -114,6 +114,7 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
     wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
     slide = next(row for row in page.errors.rows if row.key == "slide-svm")
     assert [cell.note for cell in slide.cells] == ["shipped"] * 4
+    assert all(cell.keys and "Runs page" in cell.tip for cell in slide.cells)
     assert "shipped with the program" in page.subtitle.text()
     wait(lambda: all(part in page.status.text() for part in ("Start computes up to", "runs, about")))
     assert set(jobs) <= READING
@@ -128,6 +129,9 @@ def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_ful
     place = fresh.session.evaluation.choice.data.index("convex")
     notes = {row.key: row.cells[place].note for row in page.errors.rows}
     assert (notes["slide-svm"], notes["raw-svm"], notes["sda"]) == ("shipped", "shipped", "not run yet")
+    without_runs = page.errors.rows[list(notes).index("slide-svm")].cells[place]
+    assert not without_runs.keys
+    assert "Runs page" not in without_runs.tip
     wait(lambda: page.status.text().endswith("; the quick protocol takes a few minutes"))
 
 

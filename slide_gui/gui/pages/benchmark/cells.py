@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from slide_gui.experiments.evaluation.data_sets import data_entry
 from slide_gui.experiments.evaluation.protocol import REFERENCE, is_extra, published, published_seconds
+from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import Cell, Comparison, DataInfo, EvaluationState, SplitProgress, TimeRow
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, comparison_result, starred
@@ -13,6 +14,7 @@ from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, p_value_text, per_cent
 
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
+_SHOWS_RUNS = "\nClick or press Enter to show this cell’s runs on the Runs page"
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "validating", "test": "testing"}
 
 
@@ -46,6 +48,7 @@ def error_rows(
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table))
     infos = {info.key: info for info in state.data}
+    shipped_runs = {run.hash for run in shipped_results().runs}
 
     def described(cell: Cell | None) -> EvaluationCell:
         if cell is None:
@@ -65,10 +68,12 @@ def error_rows(
             note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
         aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
         other, result = state.comparison(cell), comparison_result(state, cell)
-        tip = _tip(cell, other, infos.get(cell.data), note)
+        # Most results are shipped without their runs, so the Runs page cannot show these runs.
+        run_keys = tuple(a.spec_hash for a in cell.answers if a.row_errors is not None or a.spec_hash in shipped_runs)
+        tip = _tip(cell, other, infos.get(cell.data), note) + _SHOWS_RUNS * bool(run_keys)
         if cell.rate is None:
             return EvaluationCell("", aside, note, fraction=fraction, tip=tip)
-        rank, run_keys = (float(_ORDER[result]), cell.rate.error), tuple(each.spec_hash for each in cell.answers)
+        rank = float(_ORDER[result]), cell.rate.error
         is_compared = other is not None or cell.method == REFERENCE
         shown = result if is_compared else ""
         return EvaluationCell(cell.rate.cell, aside, note, shown, fraction, tip, rank, run_keys)
@@ -150,8 +155,6 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         lines += [f"Compared with SLIDE-SVM ({other.test}): {texts[0]}", *texts[1:]]
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
-    if cell.answers:
-        lines.append("Click or press Enter to show this cell’s runs on the Runs page")
     return "\n".join(lines)
 
 
