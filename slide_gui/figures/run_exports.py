@@ -77,7 +77,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult], name: str = 
         return export_of(name, curves, draw_heat_map, curves_csv)
     marks: list[Published] = []
     if curves.evaluate == "test" and answers[0].point.spec.labels is None:
-        marks = [mark for mark in published(dataset.key) if mark.method in _MARKED]
+        marks = [mark for mark in published(dataset.key, dataset.name) if mark.method in _MARKED]
     return export_of(CURVES, curves, partial(draw_curves, marks=marks), curves_csv)
 
 

@@ -164,11 +164,11 @@ def test_that_tables_hold_the_numbers_to_the_bit_and_the_names_of_features(tmp_p
     assert "from x,v_length 0,v_length 1," in (tmp_path / "f.csv").read_text(encoding="utf-8")
 
 
-def test_that_published_errors_are_drawn_for_the_benchmark_but_not_for_a_file_of_the_same_name():
+def test_that_published_errors_are_drawn_for_the_benchmark_but_not_for_a_stand_in_or_a_file_of_the_same_name():
     answers = [PointResult.of(SweepPoint(0.3, 2, 0, 0, result().spec), result())]
-    for key in ("convex", ""):
-        figure = drawn(curves_export(replace(DATA, name="Convex", key=key), answers).draw)
-        assert any("published error" in text for text in texts(figure)) == bool(key)
+    for name, key, published in (("Convex", "convex", True), ("Convex", "", False), ("A (stand-in)", "mnist", False)):
+        figure = drawn(curves_export(replace(DATA, name=name, key=key), answers).draw)
+        assert any("published error" in text for text in texts(figure)) == published
 
 
 def test_that_the_sum_of_criterion_and_prior_is_drawn_and_its_axis_names_the_power_of_ten_of_its_numbers():

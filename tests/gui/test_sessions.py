@@ -287,7 +287,10 @@ def test_that_the_data_menu_lists_the_recent_files_that_exist(windows, table):
     assert "table.csv" not in texts
     window.open_entry("rectangles")
     shows_example(window)
+    assert menu.currentText() == "Rectangles"
+    object.__setattr__(window.workspace.dataset, "name", "A stand-in")
     menu.about_to_open.emit()
+    assert (menu.currentText(), menu.placeholderText()) == ("", "A stand-in")
     menu.activated.emit([menu.itemText(row) for row in range(menu.count())].index("other.csv"))
     wait_until_open(window, "other")
 

@@ -46,11 +46,13 @@ class Published:
 
 
 @cache
-def published(key: str) -> tuple[Published, ...]:
-    """Return all published errors on a data set, given the key of the data set in the catalogue.
+def published(key: str, name: str = "") -> tuple[Published, ...]:
+    """Return all published errors on a data set, given its key in the catalogue and, if known, its name.
 
-    The errors in the paper's Table 1 come first, then those in other publications.
+    The errors in the paper's Table 1 come first, then those in other publications. A stand-in for a data set of the
+    paper has the same key, but no published errors.
     """
+    key = "" if "stand-in" in name else key
     document = toml_resource("paper.toml")
     table = document["table1"]
     marks = (Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items())

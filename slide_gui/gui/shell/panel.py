@@ -461,11 +461,14 @@ class ParameterPanel(VerticalScroll):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Show the title of the open data in the combo box, or "opening…" if no data are open yet."""
+        """Show the name of the open data in the combo box, or "opening…" if no data are open yet.
+
+        A stand-in for a benchmark data set has the key of this data set, but another name.
+        """
         dataset = self._workspace.dataset
-        known = dataset is not None and dataset.key
-        self._datasets.setCurrentIndex(self._datasets.findData(known) if known else -1)
-        self._datasets.setPlaceholderText("opening…" if dataset is None else dataset.title)
+        known = "" if dataset is None or not dataset.key else dataset.name
+        self._datasets.setCurrentIndex(self._datasets.findText(known) if known else -1)
+        self._datasets.setPlaceholderText("opening…" if dataset is None else dataset.name)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:

@@ -419,7 +419,7 @@ class CurvesPage(Page):
         Return None if no error was published for these data, or if the curves show validation errors.
         """
         dataset = self._workspace.dataset
-        items = published(dataset.key) if dataset is not None and part == "test" else ()
+        items = published(dataset.key, dataset.name) if dataset is not None and part == "test" else ()
         return next((100 * item.error for item in items if item.method == "Raw-SVM"), None)
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
