@@ -61,7 +61,7 @@ def display_problem() -> str | None:
 def _answers(name: str) -> bool:
     match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
     if match is None:
-        return True  # Addresses of any other form are not checked, because Xlib may support them.
+        return True  # Xlib may support addresses of other forms, so they are assumed to work.
     host, number = match[1], int(match[2])
     if not host:
         socket_path = f"/tmp/.X11-unix/X{number}"

@@ -203,8 +203,8 @@ _TEXTS = ("csv", "tex", "md")
 # Maximum size of the dialog in pixels, maximum size as a fraction of the window's size, and width of the column with
 # the controls in pixels.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
-# At fewer dots per inch, a preview is drawn at twice its size and then scaled down, because small text would otherwise
-# be illegible.
+# At fewer dots per inch than this, a preview is drawn at twice its size and then scaled down. Otherwise, small text
+# would be illegible.
 _FINE = 100
 _REST_MILLISECONDS = 120  # The preview is drawn again when the settings have not changed for this time.
 
@@ -302,7 +302,7 @@ class ExportDialog(QDialog):
     @Slot()
     def _choose_figure(self) -> None:
         """Show the formats, the initial style and the preview of the selected figure."""
-        if not self.options:  # The dialog was closed while a combo box was open.
+        if not self.options:  # The dialog was closed while a combo box was open, so there is nothing to show.
             return
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")
@@ -397,7 +397,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_path(self) -> None:
-        if not self.options:  # The dialog was closed while this button was being pressed.
+        if not self.options:  # The dialog was closed while this button was being pressed, so nothing is exported.
             return
         kind, option = self.kind(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))

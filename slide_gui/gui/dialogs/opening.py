@@ -84,7 +84,7 @@ class Opening(QObject):
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return the folders to search for a session's data files: the folder opened last, and download folders."""
+        """Return the folders to search for a session's data files: the last opened folder and the download folders."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
@@ -122,7 +122,7 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-# Class and column names are shortened to this number of characters. The menu lists at most this number of columns.
+# Maximum number of characters of class and column names, and maximum number of columns in the menu.
 _LONGEST, _MOST_IN_MENU = 12, 100
 _LOWEST_WINDOW = 700  # The first rows are previewed only in windows of at least this height in pixels.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # Otherwise, `heightForWidth` would return at least the previous minimum height.
+        self.setMinimumHeight(0)  # Reset it, because `heightForWidth` never returns less than the minimum height.
         # `heightForWidth` returns −1 if the text is empty.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
@@ -288,7 +288,7 @@ class ReadingPreview(QFrame):
             cell.hide()
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
-            return  # The selected image shape belongs to data that are no longer open.
+            return  # The controls still contain the image shape of the previous data.
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
@@ -386,7 +386,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the indices of omitted columns: those checked in the menu, and those that the menu does not list."""
+        """Return the indices of the omitted columns: those checked in the menu, and those that are not listed in it."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 

@@ -231,7 +231,7 @@ class MainWindow(QMainWindow):
         below.setContentsMargins(20, 0, 12, 8)
         self.notice = placed(below, Notice(central))
         self.setCentralWidget(central)
-        central.setFocus()  # Otherwise, a button or other control would have the initial keyboard focus.
+        central.setFocus()  # Without this call, a button would have the initial keyboard focus.
         self._build_status()
 
     def _build_status(self) -> None:
@@ -310,7 +310,7 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # In a bundle, only the session file is opened.
+        paths = sessions if len(sessions) == 1 else paths  # Of the files of a bundle, open only the session file.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:

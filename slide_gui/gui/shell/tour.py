@@ -283,7 +283,7 @@ class Tour(QObject):
             wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
             window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
         window.run_command(stop.command)
-        if stop.command.startswith("page_"):  # The card explains the first view of the page.
+        if stop.command.startswith("page_"):  # Show the first view of the page, which the card explains.
             window.pages.shown().choose({"view": "0", "shown": ""})
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
@@ -291,7 +291,7 @@ class Tour(QObject):
         words, tips = ("&Leave", "Fi&nish" if last else "&Next"), (end, end if last else "Show the next card")
         self.card.show_text(self._texts[number], self._state(), words, tips)
         self._surround()
-        self._clock.start()  # When the timer calls `look`, Qt has updated the layout of the window.
+        self._clock.start()  # By the time the timer calls `look`, Qt has updated the layout of the window.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:

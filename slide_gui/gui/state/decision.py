@@ -20,7 +20,7 @@ from slide_gui.progress import Progress
 # the job queue.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
-_CHANNEL = "decide"  # All jobs of this class use this channel, so that a new job replaces the previous one.
+_CHANNEL = "decide"  # Job queue channel of all jobs of this class: a new job replaces the previous one.
 Image = NDArray[Any]
 
 
@@ -182,7 +182,7 @@ class DecisionController(QObject):
         def give_up(*_: object) -> None:
             self.is_stopped = True
             if deliver != self._flipped:
-                self.decision = None  # This prediction may have been made for an earlier image.
+                self.decision = None  # The last prediction may belong to an earlier image.
             self.changed.emit()
 
         self.is_stopped = False

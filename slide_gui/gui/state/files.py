@@ -62,7 +62,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # No settings are stored for files of this size, so the slow hashing is skipped.
+                return None  # The slow hashing is unnecessary, because no settings are stored for files of this size.
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")

@@ -13,7 +13,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
 _SETTLE_SECONDS = 0.04  # A fit starts when the slider has not moved for this time.
-_SLOW_SECONDS = 0.05  # If a fit takes longer, an interpolation between noise levels is prepared.
+_SLOW_SECONDS = 0.05  # If a fit takes longer than this, an interpolation between noise levels is prepared.
 _REST_MILLISECONDS = 500  # The interpolation is prepared when no layers have been fitted for this time.
 
 
@@ -175,7 +175,7 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # The job already delivered this fit as intermediate result.
+                return  # The job has already delivered this fit as an intermediate result.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if self.is_fresh(self.parameters.depth):
                 self._rest.start()

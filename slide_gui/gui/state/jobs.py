@@ -1,6 +1,6 @@
 """A job queue with one worker thread. Each job has a channel, and a new job replaces older jobs on its channel.
 
-A channel is a name such as "fit" for jobs of which only the latest is of interest. The window's queue computes all
+A channel is a name such as "fit" for jobs of which only the latest matters. The window's queue computes all
 matrix products except very small ones, one job at a time. Callbacks run on the GUI thread; they are not called for
 cancelled or replaced jobs. A `Task` runs jobs of one kind and holds their state.
 """
@@ -21,7 +21,7 @@ from slide_gui.progress import Cancelled, Progress, TimeLeft
 _REDRAW_SECONDS = 0.04  # A job's `on_payload` is called at most once in this time.
 _TITLE_SECONDS = 0.25  # The status bar shows only jobs that have run for this time.
 _REST_MILLISECONDS = 100
-# After an interruption by an automatic job, a sweep or training runs for at least this time before the next one.
+# A sweep or training that automatic jobs interrupt runs for at least this time between two interruptions.
 _TURN_MILLISECONDS = 1000
 
 

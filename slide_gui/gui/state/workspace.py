@@ -513,7 +513,7 @@ def mean_row(dataset: Dataset) -> NDArray[np.float64]:
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Adapt a selection to a data set: remove pins on features that it lacks, and select an image that it has."""
+    """Adapt a selection to a data set: remove pins on missing features, and select an image that exists."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)

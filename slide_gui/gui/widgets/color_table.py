@@ -28,7 +28,7 @@ _WIDE = 280
 
 
 class ColorCell(NamedTuple):
-    """A cell with text, a tooltip and a colour. The colour is given by a hue and an intensity from 0 to 1, or None."""
+    """A cell with text, a tooltip and a colour. If `intensity` (0 to 1) is None, the cell has no colour."""
 
     text: str
     tip: str

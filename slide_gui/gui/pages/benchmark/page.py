@@ -62,8 +62,8 @@ class _CheckMenu(QPushButton):
 
 
 _NOTES = (
-    "Brackets contain 95 % confidence intervals over test rows and splits (only over rows if there is one split). "
-    "Marks show p < 0.05 after Holm’s correction, by a t-test over rows and splits (McNemar’s test for one split)."
+    "Brackets contain 95 % confidence intervals for the variation over test rows and splits (one split: rows only). "
+    "Marks show significant differences (p < 0.05 after Holm’s correction; t-test, or McNemar’s test for one split)."
 )
 _QUICK = "quick protocol: 600 training rows; errors are not comparable with the paper"
 

@@ -134,7 +134,7 @@ class CriterionPlot(Plot):
         x, y, brushes = map(list, zip(*dots, strict=True)) if dots else ([], [], [])
         self._ends.setData(x=x, y=y, pen=self._pen(theme.background, 1.5), brush=brushes)
 
-    # Methods that draw the labels, and the marks that move with the mouse or the arrow keys
+    # Methods that draw the labels and the marks; the marks move with the mouse or the arrow keys
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """To the right of the plot, write the smallest criterion that each gradient descent has reached."""
@@ -195,11 +195,11 @@ _PLACEHOLDER_ROW = 99  # Row of the placeholder in the grid, below the rows of a
 
 
 class ShareBars(QWidget):
-    """A widget that shows each layer's share of the kernel exponent (a bar and per cent) and its kernel width σ."""
+    """A widget that shows each layer's share of the kernel exponent (bar and percentage) and its kernel width σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, toolTip="Share of each layer in the kernel exponent ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
-        # The labels of each layer: its name, its share of the squared distance, and its width σ.
+        # The labels of each layer: its name, its share of the kernel exponent, and its width σ.
         self._texts: list[tuple[str, str, str]] = []
         self._stale = False
         self.bars: list[QProgressBar] = []

@@ -136,7 +136,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the selected method, and the fraction of the variance that its projection keeps (None without one)."""
+        """Return the selected method, and the fraction of the variance that its projection keeps, if it has one."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -227,7 +227,7 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # Show how far the cancelled training had come.
+            self._show_training(controller.training.latest, stale)  # Show the progress at which training was cancelled.
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -330,7 +330,7 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Describe where the error was measured: the number and kind of rows (test or validation), and the folds."""
+        """Describe on which rows the error was measured: their number, their kind (test or validation) and the fold."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"

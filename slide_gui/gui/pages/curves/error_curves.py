@@ -81,7 +81,7 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                # Find the selected point again by its noise level and depth. A point without a final error has no key.
+                # Identify the point by its noise level and depth, because a point without a final error has no key.
                 place = current.noise, current.depth
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()

@@ -154,7 +154,7 @@ class CurvesPage(Page):
             of_trial = Setting.of(self._trial_points[-1].spec).text
             self._trial_points, self._chosen = (), None if self._chosen == of_trial else self._chosen
         if isinstance(trial, TrialState) and not (trial.done or self._controller.trial.running):
-            self._chosen = None  # A trial that was stopped early has no result to plot.
+            self._chosen = None  # The trial was stopped before it had a result to plot.
         self.refresh()
 
     def _show_trial(self) -> None:
@@ -292,7 +292,7 @@ class CurvesPage(Page):
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # The estimate is valid only for the previous settings.
+            self._controller.drop_estimate()  # Discard the estimate, which is valid only for the previous settings.
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)

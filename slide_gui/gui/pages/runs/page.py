@@ -63,7 +63,7 @@ class RunsPage(Page):
             self._library.refresh()
 
     def event(self, event: QEvent) -> bool:
-        # Another window or a command may have changed the run store.
+        # Read the list again, because another window or a command may have changed the run store.
         if event.type() in (QEvent.Type.Show, QEvent.Type.WindowActivate) and not self._library.reading:
             self._library.refresh()
         return super().event(event)

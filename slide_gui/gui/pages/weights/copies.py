@@ -268,7 +268,7 @@ class CopiesView(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        # The page may call `refresh` before this view has received the signal `dataset_changed`.
+        # Check for new data here, because the page may call `refresh` before `dataset_changed` reaches this view.
         if self._data is not self._workspace.dataset:
             self._forget()
         stack = self._workspace.fitting.stack

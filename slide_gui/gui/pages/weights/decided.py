@@ -317,7 +317,7 @@ class DecidedPart(QWidget):
         return [f"{name} {per_cent(100 * share, 0)}" for name, share in zip(names, shares, strict=False)]
 
     def _layer_colors(self, shares: tuple[float, ...]) -> list[QColor]:
-        """Return the colour of each layer that has a share. A layer's colour does not depend on whether h⁰ has one."""
+        """Return the colour of each layer that has a share. The colours do not depend on whether h⁰ has a share."""
         assert self.controller.result is not None
         first = METHODS[self.controller.result.spec.method].omits_input
         return [theme_of(self).pin(first + number) for number in range(len(shares))]

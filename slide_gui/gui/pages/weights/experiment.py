@@ -66,12 +66,12 @@ class Experiment(View):
         return add_button(self, self.controls, text, tip, "primary", clicked=act)
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return a colour scale for `row`, the weights (without the bias) that reconstruct pixel a."""
+        """Return a colour scale for `row`, the weights (without the bias) that reconstruct pixel `a`."""
         peak = nearby_peak(row, a, self._source.shape)
         return ColorScale.symmetric(self._source.color_map, self._source.strength * peak)
 
     def _row(self, a: int) -> ShownRow | None:
-        """Return the row of W that reconstructs pixel a in the selected layer, or None if it is not computed yet."""
+        """Return the row of W that reconstructs pixel `a` in the selected layer, or None if it is not computed yet."""
         return self._source.row(a, self.layer) if self._workspace.state.parameters.depth else None
 
     def _image(self, a: int) -> Tile | None:

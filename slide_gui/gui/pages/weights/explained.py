@@ -216,7 +216,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # There are no formulas, or outdated ones without values.
+        if not lines or not lines[-1].value:  # There are no steps, or the last one has no value.
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

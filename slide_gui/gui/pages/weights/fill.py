@@ -1,4 +1,4 @@
-"""The experiment that hides pixels and fills them by W, and by the linear map that is best for these pixels."""
+"""The experiment that hides pixels and estimates them with W and with the best linear map for these pixels."""
 
 import numpy as np
 from PySide6.QtCore import Slot
@@ -17,13 +17,13 @@ _MOST = 3000  # Largest number of features for which the best linear map is comp
 
 
 class FillView(Experiment):
-    """The experiment that hides a random fraction 1 − p of the pixels, but at least one, and fills them in two ways.
+    """The experiment that hides a random fraction 1 − p of the pixels (at least one) and estimates them in two ways.
 
     Attributes
     ----------
     pictures : ndarray or None
-        Four images: the original; the original with NaN for the hidden pixels; the image filled by W; and the image
-        filled by the linear map that is best for these pixels. None until they are computed for the open data.
+        Four images: the original; the original with NaN for the hidden pixels; and the original with the hidden pixels
+        estimated with W or with the best linear map. None until they are computed for the open data.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -36,7 +36,7 @@ class FillView(Experiment):
         self.button = self._add_action("Hide other pixels", "Hide another random selection of features", self.draw)
 
     def draw(self) -> None:
-        """Hide a new random selection of pixels and fill these pixels."""
+        """Hide a new random selection of pixels and estimate these pixels."""
         self._seed += 1
         self.refresh()
 
@@ -69,7 +69,7 @@ class FillView(Experiment):
         self._set_tiles(("hidden", "filled by W", "filled by the best map") if tiles else (), tiles)
 
     def _start(self) -> str:
-        """Start filling the hidden pixels if necessary. Return "", or the reason why they cannot be filled."""
+        """Start to estimate the hidden pixels if necessary. Return "", or the reason why they cannot be estimated."""
         parameters, fitting = self._workspace.state.parameters, self._workspace.fitting
         shown, layer = self._shown.values, fitting.stack.layers[0] if fitting.stack and fitting.is_fresh(1) else None
         if not parameters.depth or shown is None or layer is None or layer.scatter is None:

@@ -176,7 +176,7 @@ class FlowPart(View):
     # Methods that the window calls ------------------------------------------------------------------------------
 
     def set_corrupted(self, corrupted: bool) -> None:
-        """Switch the corruption on or off. The prediction then refers to the corrupted or to the clean image."""
+        """Switch the corruption on or off. If it is on, the prediction refers to the corrupted image."""
         self.corrupt.setChecked(corrupted)
         self.refresh()
 
@@ -304,7 +304,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (first, span) = here[:, 0], there[:, 0]
-        return f"{text}; values 0–1 mean {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
+        return f"{text}; 0–1 means {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
 
     def _take_stack(self) -> None:
         """Update the layers that the view shows. While the same data are fitted again, keep the previous layers."""

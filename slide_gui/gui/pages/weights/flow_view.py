@@ -178,7 +178,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance from a tile to its title and captions. Only the canvas needs one, for its focus ring."""
+        """Return the distance from a tile to its title and captions: space for the focus ring of the canvas, or 0."""
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -202,7 +202,7 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
-    """Return the smallest gap to the right of a tile: enough for an arrow, and at least `wide` pixels with the tile."""
+    """Return the smallest gap to the right of a tile of this width: at least `ARROW`, and at least `wide` − `width`."""
     return max(ARROW, wide - width)
 
 

@@ -51,7 +51,7 @@ class PixelSelection(QObject):
 
     @property
     def target(self) -> int:
-        """Return the pixel to whose reconstruction the weight under the cursor belongs, or else the selected pixel."""
+        """Return the pixel that the weight under the cursor helps to reconstruct, or else the selected pixel."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
@@ -307,7 +307,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """True if a few large weights would hide all others. To avoid flicker, a new fit does not change it."""
+        """True if a few large weights would hide all others. To avoid flicker, the result is constant during a fit."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
