@@ -52,7 +52,7 @@ def font_families(text: str) -> tuple[str, ...]:
 
     if not lacking(text, "DejaVu Sans"):
         return ("DejaVu Sans",)
-    # Matplotlib would report in the terminal that a fallback font has no bold characters.
+    # Otherwise, Matplotlib would report in the terminal that a fallback font has no bold characters.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     installed = fontManager.get_font_names()
     return "DejaVu Sans", *(name for name in _FALLBACKS if name in installed)

@@ -56,8 +56,8 @@ INTERVALS = (
 MARKS = (
     "significantly more, or fewer, errors than SLIDE-SVM (p < 0.05 after Holm’s correction over all comparisons of "
     "the table). For several splits, the test is a t-test of the mean difference over test rows and splits, which "
-    "assumes that their effects are independent and approximately normal. For one split, or if the same rows differ in "
-    "all splits, it is McNemar’s exact test, which assumes independent rows."
+    "assumes that their effects are independent and approximately normal. For one split, or if the methods differ on "
+    "the same rows in all splits, it is McNemar’s exact test, which assumes independent rows."
 )
 """Explanation of the two marks in a table of errors: the first means more errors, the second fewer errors."""
 

@@ -18,7 +18,8 @@ from slide_gui.text import counted, dataset_title, layer_name, mean_square, powe
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: gap between columns, gap between rows, title, caption line
+# Sizes in mm: gap between columns, gap between rows, height of a title, and height of a line of a caption.
+_GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4
 _FLATTEST, _BARS = 2.0, 0.5  # height-to-width ratios of tiles: maximum for images, and value for bars
 
 

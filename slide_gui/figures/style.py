@@ -86,5 +86,5 @@ class Style:
 
     @property
     def scale(self) -> float:
-        """Factor for type sizes and gaps: 1 for journal columns, and more for slides, which are read from afar."""
+        """Factor for type sizes and gaps: 1 for journal columns, more for slides, which are read from a distance."""
         return 1.5 if self.width == "slide" else 1.0
