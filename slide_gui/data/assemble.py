@@ -51,7 +51,7 @@ def assemble(
     paths : sequence of Path
         The opened files. They give the name and the source of the data set.
     reading : ParseOptions
-        Options of the features, labels and groups.
+        Options for reading the features, labels and groups.
     progress : Progress
         Reports the fraction of the values that are converted.
 
@@ -190,7 +190,7 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
 
 
 def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return all rows of a scaled table, scaled by the ranges of its training rows, and the scaling.
+    """Return all rows of a table, scaled by the ranges of the given training rows, and the scaling.
 
     Raises
     ------
@@ -296,12 +296,12 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
 
 
 def _classes_of_one_row(train: DataPart) -> tuple[Guess, ...]:
-    """Return a warning if some classes, but fewer than half, have only one row. Such a row may be a total."""
+    """Return a warning if some classes, but fewer than half, have only one row. Such a row may contain totals."""
     classes, counts = np.unique([] if train.labels is None else train.labels, return_counts=True)
     rare = label_names(classes[counts == 1].tolist(), train.label_names)
     is_few = 0 < 2 * len(rare) < len(classes)
     what = f"only one training row in {plural('class', 'each of the classes', len(rare))} {listed_names(rare)}"
-    return (Guess(what, "if it is a total or a typing error, leave it out"),) * is_few
+    return (Guess(what, "if it contains totals or a typing error, leave it out"),) * is_few
 
 
 def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
@@ -475,7 +475,7 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
 
 
 def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
-    """Return the divisor of the pixels: 16 or the largest value of their bit depth, or 1 if neither is certain."""
+    """Return the divisor of the pixels: 16 or the largest value of their bit depth; 1 if this is uncertain."""
     certain = all(guess.sure or not guess.of_shape for part in parts for guess in part.opened.guesses)
     if not (low >= 0 and 1 < high <= (65535 if certain else 255)):
         return 1

@@ -65,7 +65,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     key : str
         Key of the data set, such as ``"rectangles"``.
     progress : Progress
-        Reports the fraction of the work.
+        Reports the finished fraction of the work.
     seed : int
         Seed of the generator. It has no effect if the files exist.
 
@@ -111,7 +111,7 @@ def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     key : str
         Key of the data set, such as ``"mnist"``.
     progress : Progress
-        Reports the fraction of the files. If the download is cancelled, no incomplete file remains.
+        Reports the downloaded fraction of the files. If the download is cancelled, no incomplete file remains.
 
     Returns
     -------

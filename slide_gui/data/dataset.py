@@ -267,7 +267,7 @@ class Dataset:
             few = shared < _FEW_SHARED * self.n_test
             warnings.append(Guess(what, why, sure=bool(self.key) or few))
         if repeated:
-            what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
+            what = f"{count(repeated)} of {counted(len(self.train), 'training row')} are equal to an earlier row"
             warnings.append(Guess(what, "the validation error may be too low", sure=True))
         for name in islice(self._separating(), 3):
             remedy = "leave it out (Left out, or --leave-out)" if self.opened.columns else "delete it in the file"

@@ -114,6 +114,6 @@ def recognise(places: Iterable[str], rows: NDArray[Any], n_test: int) -> Entry |
         members = {name for names_of_set in candidate.sets for name in names_of_set}
         counts = ((candidate.n_train, candidate.n_test), (candidate.n_train, 0), (candidate.n_test, 0))
         if rows.shape[1] == 784 and (len(rows), n_test) in counts and names & members:
-            mean = candidate.mean_pixel  # Fashion-MNIST and KMNIST have the file names and sizes of MNIST
+            mean = candidate.mean_pixel  # Fashion-MNIST and KMNIST have the same file names and sizes as MNIST
             return candidate if not mean or abs(rows.mean() - mean) < _MEAN_TOLERANCE else None
     return None

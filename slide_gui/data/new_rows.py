@@ -49,7 +49,7 @@ def read_new_rows(
     scaling : ndarray of shape (2, d), or None
         Offset and divisor of each feature, as in `Dataset.scaling`. With None, values are unchanged.
     reading : ParseOptions
-        Options of the new table and its labels.
+        Options for reading the new table and its labels.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def read_new_rows(
         rows, part = np.column_stack([rows, part.labels]), replace(part, labels=None)
     if rows.shape[1] != n_features:
         raise DataError(
-            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with its features",
+            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with these features",
             place,
         )
     shape = None if any(each.of_shape for each in part.opened.guesses) else part.image_shape
@@ -149,21 +149,21 @@ def _pixel_scaling(
     if image_shape is None or (part.level and scaling is not None and scaling[0].any()):
         raise DataError("has pictures, but the model was trained on arrays; save the new rows as arrays", part.place)
     if scaling is None:
-        return None, f"the model does not record the scale of its pixels, so values of {span} are used unchanged"
+        return None, f"the model does not record the scale of training pixels, so values of {span} are not scaled"
     if part.level:
         return None, ""
     first, divisor = float(scaling[0, 0]), float(scaling[1, 0])
     if not first and divisor > 1 and low >= 0 and 0 < high <= 1:
-        return None, f"the pixels lie in {span}, so they are not divided by {divisor:g} like those of the model"
+        return None, f"the pixels lie in {span}, so they are not divided by {divisor:g} like the training pixels"
     narrow = divisor > 255 and part.rows.dtype.itemsize == 1
     overshoot = OVERSHOOT * (high if divisor > 1 else 1.0)
     least, most = (first - divisor, first + 2 * divisor) if first else (-overshoot, (1 + OVERSHOOT) * divisor)
     if narrow or low < least or high > most:
         kind = "8-bit pixels" if narrow else f"pixels of {span}"
-        problem = f"has {kind}, but those of the model go from {first:.6g} to {first + divisor:.6g}"
+        problem = f"has {kind}, but the training pixels range from {first:.6g} to {first + divisor:.6g}"
         raise DataError(f"{problem}; save the new rows in the scale of the training set", part.place)
     if first < 0 <= low or (not first and high < divisor / 8):
-        limits = f"but those of the model go from {first:.6g} to {first + divisor:.6g}"
+        limits = f"but the training pixels range from {first:.6g} to {first + divisor:.6g}"
         return scaling, f"the pixels lie in {span}, {limits}; check the scale of the new rows"
     return scaling, ""
 

@@ -54,7 +54,7 @@ _OTHER_FORMATS = {
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }
-"""Patterns that recognise the beginning of a file in another format, and the error message for such a file."""
+"""Patterns that match the beginning of files in unsupported formats, and the error message for each format."""
 
 
 def open_data(
@@ -69,8 +69,8 @@ def open_data(
         files, which are recognised by name, or IDX images and labels. A folder contains such files, one sub-folder
         of pictures per class, or pictures and a table of their file names and labels.
     reading : ParseOptions
-        Options for reading. All other properties are guessed. Without options, text columns of a table are guessed,
-        too, and the report asks the user to check them.
+        Options for reading. Properties that they do not specify are guessed. If no options are given, the text columns
+        of a table are guessed, too, and the report asks the user to check them.
     progress : Progress
         Reports the fraction of the bytes read.
 
@@ -150,7 +150,7 @@ def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:
 
 
 def _without_submissions(paths: Sequence[Path]) -> list[Path]:
-    """Return the files without tables of sample predictions, such as Kaggle's sample_submission.csv.
+    """Return the files except tables of sample predictions, such as Kaggle's sample_submission.csv.
 
     Such a table is left out only if another file belongs to the same set.
     """
@@ -221,7 +221,7 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         try:
             read_image(path)
         except DataError as error:
-            if error.__cause__ is not None:  # the picture is damaged; otherwise it is only too large
+            if error.__cause__ is not None:  # the picture is damaged, not only too large
                 raise
         raise DataError(_SINGLE_PICTURE, str(path))
     if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text

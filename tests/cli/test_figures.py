@@ -343,7 +343,7 @@ def pixels(cli):
 
 
 IN_UNIT = "the pixels lie in 0 … 1, so they are not divided by 255"
-ENDS = "but those of the model go from 0 to"
+ENDS = "but the training pixels range from 0 to"
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ ENDS = "but those of the model go from 0 to"
         ("u8.npz", "signed.npz", 0, f"has pixels of -1 … 1, {ENDS} 255"),
         ("u12.npz", "u8.npz", 0, f"has 8-bit pixels, {ENDS} 4095"),
         ("unit.npz", "u8.npz", 0, f"has pixels of 0 … 255, {ENDS} 1"),
-        ("signed.npz", "unit.npz", None, "the pixels lie in 0 … 1, but those of the model go from -1 to 1"),
+        ("signed.npz", "unit.npz", None, "the pixels lie in 0 … 1, but the training pixels range from -1 to 1"),
         ("u12.npz", "u8i64.npz", 4095, f"the pixels lie in 0 … 255, {ENDS} 4095; check the scale of the new rows"),
         ("faint.npz", "faint.npz", 1, f"the pixels lie in -0.05 … 0.05, {ENDS} 1; check the scale of the new rows"),
         ("signed.npz", "u8-folder", 0, "has pictures, but the model was trained on arrays"),
@@ -382,7 +382,7 @@ def test_that_new_images_are_divided_as_in_training_or_refused(cli, pixels, trai
 def test_that_a_model_without_the_scale_of_its_pixels_and_pictures_next_to_folders_of_images_are_reported(cli, pixels):
     cli("fit u8.npz -o model.npz")
     save_model("old.npz", replace(load_model("model.npz"), scaling=None))
-    warning = "the model does not record the scale of its pixels, so values of 0 … 255 are used unchanged"
+    warning = "the model does not record the scale of training pixels, so values of 0 … 255 are not scaled"
     assert warning in cli("features old.npz u8.npz -o f.npz").err
     cli("fit u8-folder -o model.npz")
     Path("u8-folder/0/00.png").rename("u8-folder/loose.png")

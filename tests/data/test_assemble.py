@@ -301,7 +301,7 @@ def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted():
     assert data.n_repeated == (2, 2)
     assert [check.what for check in data.checks] == [
         "the training set also contains 2 of 3 test rows",
-        "2 of 5 training rows equal to an earlier one",
+        "2 of 5 training rows are equal to an earlier row",
     ]
     assert [check.sure for check in data.checks] == [False, True]
     assert Dataset("d", train, test, *labels, generated=True).checks == ()

@@ -321,7 +321,7 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path):
     ("name", "columns", "shape", "n_classes", "note"),
     [
         ("x.amat", [PIXELS_64], (8, 8), 0, "no labels: its 64 columns were read as an image without labels"),
-        ("zip.train", [CLASSES_3, PIXELS_64], (8, 8), 3, "labels in column 1: it has integers, and the others make"),
+        ("zip.train", [CLASSES_3, PIXELS_64], (8, 8), 3, "labels in column 1: it has integers, and the others form"),
         ("iris.txt", [PIXELS_64[:, :4], CLASSES_3], None, 3, "labels in column 5: it is the last one and has integers"),
     ],
 )

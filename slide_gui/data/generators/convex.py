@@ -22,12 +22,12 @@ _EDGES = np.array([[1.0, 0.0, SIDE - 0.5], [-1.0, 0.0, 0.5], [0.0, 1.0, SIDE - 0
 
 
 def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Draw white regions on black, half of them convex, in images of 28 × 28.
+    """Draw white regions on black, half of them convex, in images of 28 × 28 pixels.
 
-    A convex region is the intersection of g half-planes, where g is geometric with parameter 0.195. A non-convex region
-    is the union of 2 to 4 such sets with parameter 0.07. It is accepted only if a pixel on the segment between two of
-    its pixels is missing. `intersections` draws the half-planes one after the other. It stops after g half-planes, or
-    before fewer than 20 pixels would remain (11 in the sets of a union). Label 1 is convex.
+    A convex region is the intersection of g half-planes, where g is geometrically distributed with parameter 0.195. A
+    non-convex region is the union of 2 to 4 such sets with parameter 0.07. It is accepted only if a pixel on the
+    segment between two of its pixels is missing. `intersections` draws the half-planes one after the other. It stops
+    after g half-planes, or before fewer than 20 pixels would remain (11 in the sets of a union). Label 1 is convex.
 
     The benchmark's description does not state where the half-planes lie. The table compares the benchmark's 8 000
     training images with generated ones:
@@ -94,7 +94,7 @@ def intersections(
 ) -> Bits:
     """Draw random intersections of half-planes by cutting the image with one line after the other.
 
-    A line is perpendicular to a ray of uniform direction and crosses it at a uniform position. The ray starts midway
+    A line is perpendicular to a ray and crosses it; direction and crossing are uniformly random. The ray starts midway
     between two random pixels of the set and ends at the border of the set. The side with the start of the ray remains.
     The first cut that would leave too few pixels is omitted, and so are all later cuts of the set.
 

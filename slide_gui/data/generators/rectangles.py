@@ -10,7 +10,7 @@ from slide_gui.data.generators.images import SIDE, Drawn, generated
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _LABEL_NAMES = ("wider", "taller")
-_BLOCK, _PHOTOGRAPH_BLOCK = 1024, 2048  # images; a block of outlines fits into the processor's cache
+_BLOCK, _PHOTOGRAPH_BLOCK = 1024, 2048  # images per block; a block of outlines fits into the processor's cache
 _AREAS = (SIDE * SIDE // 4, 3 * SIDE * SIDE // 4)
 _LEAST_DEVIATION = 0.05  # smallest standard deviation of grey levels in [0, 1]; less contrast hides the rectangle
 _SCALES = (1, 2, 4)
@@ -18,7 +18,7 @@ _NEAR = 140  # largest distance in rows and in columns between the two patches o
 
 
 def rectangles(n_train: int = 1200, n_test: int = 50_000, seed: int = 0, progress: Progress = NO_PROGRESS) -> Dataset:
-    """Draw white outlines of rectangles, one pixel wide, in images of 28 × 28.
+    """Draw white outlines of rectangles, one pixel wide, in images of 28 × 28 pixels.
 
     The numbers of rows and columns are uniform and independent in 4, …, 28; pairs that differ by less than 3 are
     rejected. The position is uniform among all positions inside the image. Label 1 is a rectangle with more rows than
@@ -39,7 +39,7 @@ def rectangles(n_train: int = 1200, n_test: int = 50_000, seed: int = 0, progres
 def rectangles_images(
     n_train: int = 12_000, n_test: int = 50_000, seed: int = 0, progress: Progress = NO_PROGRESS
 ) -> Dataset:
-    """Draw rectangles of one natural image patch on another patch, in images of 28 × 28.
+    """Draw rectangles of one natural image patch on another patch, in images of 28 × 28 pixels.
 
     The rectangle is from one patch, and its surroundings are from another. Its sides have at least 10 pixels and differ
     by at least 5, and its area is 25 to 75 % of the image. Sizes and positions are uniform under these conditions.
@@ -94,7 +94,7 @@ def _outlines(frames: NDArray[np.int64]) -> NDArray[np.float32]:
         top, bottom, left, right = frames[start : start + _BLOCK].T[:, :, None]
         kind = ((at >= top) & (at <= bottom)).astype(np.int64) + ((at == top) | (at == bottom))
         index = (kind * SIDE + left) * SIDE + right
-        # In its other modes, `np.take` would first write to a buffer.
+        # In any mode except "clip", `np.take` would first write to a buffer.
         np.take(lines, index, axis=0, out=images[start : start + _BLOCK], mode="clip")
     return images.reshape(n, SIDE * SIDE)
 

@@ -202,7 +202,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {shown_column(d - 1, layout.columns)}", why),), ""
     if not unlabelled_image and (is_first or is_alone):
-        why = f"it has integers, and {'the others make an image' if is_first else 'the last column is a quantity'}"
+        why = f"it has integers, and {'the others form an image' if is_first else 'the last column is a quantity'}"
         return 0, (Guess(f"labels in column {shown_column(0, layout.columns)}", why),), ""
     if unlabelled_image:
         why = f"its {len(others)} columns were read as an image without labels"

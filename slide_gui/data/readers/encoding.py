@@ -59,7 +59,7 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
         If the file has a UTF-16 byte order mark, but its text is not UTF-16.
     """
     first = 0
-    while (start := stream.read(len(codecs.BOM_UTF8))) == codecs.BOM_UTF8:  # some programs write two marks
+    while (start := stream.read(len(codecs.BOM_UTF8))) == codecs.BOM_UTF8:  # some programs write the mark twice
         first += len(start)
     stream.seek(first)
     if start.startswith(_UTF16_MARKS):

@@ -59,7 +59,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
         return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)], level)
     names = _class_names(list(below.values()))
-    roles = sorted(below, reverse=True)  # the training set first
+    roles = sorted(below, reverse=True)  # "train" comes before "test"
     parts = [_read_part(below[role], role, names, part) for role, part in progress.each(roles)]
     others = [entry for entry in _folders(folder) if entry not in below.values() and _class_names([entry])]
     if others:
@@ -220,8 +220,8 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):
         if high > level if deep else level != 255:
             raise DataError(
-                f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but those of the model go from 0 to {level}; "
-                "save the pictures like those of the training set",
+                f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but the training pixels range "
+                f"from 0 to {level}; save the pictures like those of the training set",
                 parts[0].place,
             )
         used = level

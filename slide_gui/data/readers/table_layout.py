@@ -417,7 +417,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         cells = [cell for line in lines for cell in split_line(line, mark, place)]
         return sum(is_number(_with_point(cell)) for cell in cells) / len(cells)
 
-    # In “0,5;cat”, both marks give equally many cells and equally many numbers, and the comma is a decimal comma.
+    # In “0,5;cat”, comma and semicolon give equally many cells and numbers. The comma is then a decimal comma.
     return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark), mark != b","))
 
 
