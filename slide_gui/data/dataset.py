@@ -116,7 +116,7 @@ class Dataset:
         `slide_gui.text.clean_name`.
     train, test : ndarray of shape (n, d) and (m, d), float32
         One row per sample. Images have pixels in row-major order, in [0, 1]. Read-only; ``m`` may be 0. The test rows
-        may be given as a function that returns them. It is called when they are first used, and needs `test_labels`.
+        may be given as a function that returns them. It is called when they are first used; `test_labels` is required.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
         None if the source has no labels.
     image_shape : tuple of (rows, columns), or None

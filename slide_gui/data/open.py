@@ -46,7 +46,7 @@ _OTHER_FORMATS = {
     rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
     rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[': "is a JSON file; save its table as CSV",
     rb"(?i)\A\s*<(!doctype html|html)": "is a web page instead of data; download the file again",
-    rb"\Aversion https://git-lfs": "is only a pointer to a file; fetch it with git lfs pull",
+    rb"\Aversion https://git-lfs": "is only a Git LFS pointer; fetch the file with git lfs pull",
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),

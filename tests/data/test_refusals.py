@@ -84,7 +84,7 @@ TEXTS = [
     ("x.txt", "1 12:30 5\n2 12:45\n", "line 2 has 2 numbers, expected 3"),  # times, not LIBSVM features
     ("x.mat", "# Created by Octave 6.4.0\n# name: X\n1 2\n", "is a text file of Octave; save it with -v7"),
     ("x.csv", "\n<!doctype HTML>\n<html></html>\n", "is a web page instead of data; download the file again"),
-    ("x.npz", "version https://git-lfs.github.com/spec/v1\noid 1\n", "is only a pointer to a file; fetch it"),
+    ("x.npz", "version https://git-lfs.github.com/spec/v1\noid 1\n", "is only a Git LFS pointer; fetch the file"),
     ("x.amat", "\n \n", "has no rows of numbers"),
     ("x.amat", "1\n" * 5, "its rows have one column, expected features and a label"),
     ("x.amat", AMAT[:-17] + " NaN\n", "line 30, column 17: the label is missing"),

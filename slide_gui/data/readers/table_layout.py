@@ -114,7 +114,7 @@ class TableLayout:
             for end in _MISSING_CODES & {ends[0][place], ends[1][place]}:
                 others = np.abs(rows[rows[:, place] != end, place])
                 if len(others) and np.fmax.reduce(others) < abs(end) / 4:
-                    what = f"column {shown_column(k, self.columns)} has the value {end:g} far from all others"
+                    what = f"column {shown_column(k, self.columns)} has the value {end:g}, which is far from all others"
                     yield Guess(what, "if it marks missing numbers, leave these cells empty")
             counts = spans[place] == len(rows) - 1 and (np.diff(np.sort(rows[:, place].astype(float))) == 1).all()
             if counts or _IDENTIFIER_NAME.fullmatch(self.columns[k]):
