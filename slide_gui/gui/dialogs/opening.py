@@ -344,7 +344,7 @@ class ReadingPreview(QFrame):
     # Requests ---------------------------------------------------------------------------------------------------
 
     def reading(self) -> ParseOptions:
-        """Return the settings for reading the files that are set in the controls.
+        """Return the settings for reading the files, as set in the controls.
 
         A setting that the program guessed and the user did not change remains unset, so that the program guesses it
         again when it reads the files.

@@ -262,7 +262,7 @@ class Plot(HoverWidget):
         self._redraw()
 
     def set_stale(self, stale: bool) -> None:
-        """Draw the curves in grey if they are outdated, or else in their colours."""
+        """Draw the curves in grey if they are outdated, or else in colour."""
         if stale != self.is_stale:
             self.is_stale = stale
             self._box.setOpacity(STALE if stale else 1.0)

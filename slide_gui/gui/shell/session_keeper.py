@@ -37,7 +37,7 @@ _TITLE = "The session could not be opened"
 
 
 class SessionKeeper(QObject):
-    """Saves and restores sessions of a window. If `folder` is given, it also stores the last session automatically.
+    """Saves and restores sessions of a window. If `folder` is given, it also stores the state automatically.
 
     Parameters
     ----------

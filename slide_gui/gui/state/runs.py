@@ -54,7 +54,7 @@ def stored_budget(settings: QSettings) -> float:
 def _without_time_left(progress: Progress) -> Progress:
     """Return a `Progress` that forwards all reports to `progress` without their remaining time.
 
-    Each run reports only the remaining time of this run, which is too short if more runs follow.
+    Each run reports only its own remaining time, which is too short if more runs follow.
     """
 
     def report(fraction: float, payload: object) -> None:

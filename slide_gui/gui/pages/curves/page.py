@@ -108,7 +108,7 @@ class CurvesPage(Page):
         if spec is None:
             return None
         chosen, counts = Setting.from_text(self._chosen), self._n_runs()
-        # Ignore settings that do not suit the open data, because the user selected them for other data.
+        # Ignore the selected settings if no run on the open data has them: they were selected for other data.
         if chosen is not None and (self._trial_points or not counts or chosen.text in counts):
             return chosen
         if controller.requested_sweep is not None:
@@ -468,7 +468,7 @@ class CurvesPage(Page):
 
 
 def _part(setting: Setting | None) -> str:
-    """Return the name of the rows on which the plotted errors are counted: "test" or "validation"."""
+    """Return the kind of rows on which the plotted errors are counted: "test" or "validation"."""
     return "test" if setting is None else setting.spec.evaluate
 
 

@@ -64,7 +64,7 @@ class PixelSelection(QObject):
         return self._workspace.state.selection.pins or self.features()[:1]
 
     def watch(self) -> None:
-        """Request that rows of W for the pixels in `features` are previewed while the user moves the noise slider."""
+        """Request that rows of W for the pixels in `features` be previewed while the user moves the noise slider."""
         self._workspace.fitting.watched = self.features()
 
     @Slot(object)

@@ -1,7 +1,7 @@
 """The experiment that fits the layers to shuffled pixels.
 
-If the rows and columns of the resulting matrix are put back in their original order, it equals the matrix W that is
-fitted to the original pixels.
+If the rows and columns of the fitted weight matrix are put back in their original order, this matrix equals the matrix
+W that is fitted to the original pixels.
 """
 
 import numpy as np

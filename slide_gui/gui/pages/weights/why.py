@@ -41,7 +41,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare the filled images. W suits any hidden pixels; the best linear map for these pixels is usually better.",
+        "Compare the filled images. W is the same for any hidden pixels; the best map for these is usually better.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
