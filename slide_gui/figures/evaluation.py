@@ -32,7 +32,7 @@ EXTRA = "* method of this project"
 
 SELECTION = (
     "Candidates are compared by their errors on validation rows. The full protocol uses two five-fold "
-    "cross-validations, except for one validation set on MNIST and one fold for autoencoders. The quick protocol uses "
+    "cross-validations, except on MNIST (one validation set) and for autoencoders (one fold). The quick protocol uses "
     "one fold. After each fold, candidates with clearly more errors than the best one are eliminated. The selected "
     "candidate is trained again on the whole training set."
 )
