@@ -411,7 +411,7 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
         subject = "The label" if column is None else f"The column “{columns[column]}”"
         reason = (
             f"{subject} has {count(len(np.unique(numbers)))} different numbers. It looks like a quantity, but "
-            "slide-gui predicts classes. Choose another label column, or cut it into three ranges"
+            "slide-gui predicts classes. Choose another label column, or cut this one into three ranges"
         )
         guesses = (Guess("no classes", reason), *train.opened.guesses)
         opened = replace(train.opened, guesses=guesses, unlabelled=reason, quantity=True)

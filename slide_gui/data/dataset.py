@@ -234,7 +234,7 @@ class Dataset:
     @cached_property
     def n_repeated(self) -> tuple[int, int]:
         """Number of training rows that equal an earlier training row, and of test rows that equal a training row."""
-        # Adding 0 turns −0 into 0. Otherwise equal rows could have different bytes.
+        # Adding 0 turns −0 into 0. Without it, equal rows could have different bytes.
         train, test = (
             np.fromiter((hash((row + np.float32(0)).tobytes()) for row in rows), np.int64, len(rows))
             for rows in (self.train, self.test)

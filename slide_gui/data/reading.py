@@ -76,7 +76,7 @@ class ParseOptions:
         if self.group is not None and self.group in (self.label_column, "", NO_COLUMN):
             raise ValueError(f"column {self.group!r} cannot contain the groups; choose another column")
         if self.label_column in self.left_out:
-            raise ValueError(f"column {self.label_column} cannot be the label column and be left out; choose another")
+            raise ValueError(f"column {self.label_column} cannot be both label column and left out; choose another")
         return self
 
 

@@ -270,7 +270,7 @@ def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path, mark):
         (ParseOptions(shape=(2, 3), scaled=True), "pixels cannot be scaled one by one"),
         (ParseOptions(label_column=" "), "the name of the label column is empty"),
         (ParseOptions(left_out=("a", "")), "the name of a column to leave out is empty"),
-        (ParseOptions("a", left_out=("b", "a")), "column a cannot be the label column and be left out"),
+        (ParseOptions("a", left_out=("b", "a")), "column a cannot be both label column and left out"),
         (ParseOptions("a", group="a"), "column 'a' cannot contain the groups"),
         (ParseOptions(bins=1), "bins is 1; give 2 to 30 ranges, or 0 for none"),
     ],

@@ -221,7 +221,7 @@ def test_that_a_quantity_and_a_missing_class_offer_another_label_column_or_three
     assert preview.isVisible()
     shown = next(each.text() for each in preview.findChildren(QLabel) if "quantity" in each.text())
     assert "The column “progression” has " in shown
-    assert "Choose another label column, or cut it into three ranges.\n" in shown
+    assert "Choose another label column, or cut this one into three ranges.\n" in shown
     assert window.workspace.dataset.train_labels is None
     assert "It looks like a quantity" in window.session.runs.why_not()
     monkeypatch.setattr(preview.label_column, "showPopup", lambda: shown_popup.append(True))

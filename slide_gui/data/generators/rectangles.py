@@ -174,5 +174,5 @@ def _draw_pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Gen
 
 
 def _random_positions_near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Draw uniform positions from 0 to size − 1 near the given positions."""
+    """Draw positions from 0 to size − 1 uniformly from those near the given positions."""
     return random.integers(np.maximum(place - _NEAR, 0), np.minimum(place + _NEAR, size - 1), endpoint=True)

@@ -289,12 +289,12 @@ def table_layout(
         # If blanks separate the cells, a comment with one word per column may also be a sentence.
         guesses.append(Guess(what, why, sure=bool(delimiter)))
     if class_names:
-        guesses.append(Guess("sizes and class names in the first line", "its second number counts the features", True))
+        guesses.append(Guess("sizes and class names in the first line", "its second number is the feature count", True))
     if decimal_commas:
         guesses.append(_decimal_commas(with_commas, delimiter, place))
     if not sure:
         what = f"line {lines[0][1]}: {'column names' if names else 'column numbers' if header else 'a row of numbers'}"
-        guesses.append(Guess(what, "column names often count up, or are words that no other line contains"))
+        guesses.append(Guess(what, "column names are often ascending numbers, or words in no other line"))
     return TableLayout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
