@@ -336,7 +336,7 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return a function that computes the selected figure, or returns the one already computed for the preview."""
+        """Return a function that returns the selected figure, which was computed for the preview or is computed now."""
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 

@@ -137,7 +137,7 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # Reset it, because `heightForWidth` never returns less than the minimum height.
+        self.setMinimumHeight(0)  # `heightForWidth` never returns less than the minimum height.
         # `heightForWidth` returns −1 if the text is empty.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
@@ -182,7 +182,7 @@ class ReadingPreview(QFrame):
         row = nested(column, QHBoxLayout(), spacing=8)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
-        self.groups = self._box(row, "Groups in", "Rows with the same value in this column stay together in a split")
+        self.groups = self._box(row, "Groups in", "Splits never separate rows that have the same value in this column")
         self.shape = self._box(row, "Shape", "Rows × columns of each image; “not images” if features are not pixels")
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"

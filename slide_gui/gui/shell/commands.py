@@ -80,7 +80,7 @@ class Action(QAction):
         self.setCheckable(command.checked is not None)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # This makes the shortcut work everywhere in the window.
+        window.addAction(self)  # Without this call, the shortcut would not work in the window.
 
     @Slot()
     def trigger(self) -> None:

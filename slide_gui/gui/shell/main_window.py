@@ -481,7 +481,7 @@ class MainWindow(QMainWindow):
         )
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """If the focused control is hidden, focus the page area, because Qt would focus the Cancel button."""
+        """If the focused control is hidden, focus the page area. Qt would otherwise focus the Cancel button."""
         focus, central = self.focusWidget(), self.centralWidget()
         if focus is None or central is None or focus.isVisible():
             return super().focusNextPrevChild(forward)

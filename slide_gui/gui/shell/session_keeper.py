@@ -110,7 +110,7 @@ class SessionKeeper(QObject):
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # The file dialog asked only about replacing a file without the suffix, so no existing file may be replaced.
+            # The user was not asked about overwriting this path with the suffix, so choose an unused name.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())

@@ -104,7 +104,7 @@ class DecisionController(QObject):
 
     @Slot()
     def train_as_default(self) -> None:
-        """Train an SVM with default parameters on the features of layers with the parameters in the panel."""
+        """Train an SVM with default parameters on SLIDE's features; the panel contains the parameters of the layers."""
         from slide_gui.core.svm.parameters import SvmParameters
 
         spec = self._runs.spec_of(SvmParameters())

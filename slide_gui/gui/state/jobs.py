@@ -149,7 +149,7 @@ class JobQueue(QObject):
     Attributes
     ----------
     status : JobStatus or None
-        The last argument of the signal `status_changed`.
+        The status that the signal `status_changed` reported last.
 
     Signals
     -------

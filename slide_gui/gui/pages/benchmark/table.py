@@ -135,7 +135,7 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _paint_rule(painter: QPainter, view: "EvaluationTable", box: QRectF, line: int) -> None:
-    """Draw the line below a row. It is darker if the next row has another `group`, unless sorting has mixed groups."""
+    """Draw the line below a row. It is darker between rows of different groups, unless sorting has mixed the groups."""
     theme, below = theme_of(view), view.rows[line + 1 : line + 2]
     ends = any(row.group != view.rows[line].group and (view.order is None or not row.key) for row in below)
     painter.fillRect(box.adjusted(0, box.height() - 1, 0, 0), QColor(theme.muted if ends else theme.line))

@@ -381,7 +381,7 @@ class CurvesPage(Page):
         return self._known_of[1]
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return each (noise level, depth) selected on validation rows, or () while a sweep or trial is running."""
+        """Return the pairs (noise level, depth) selected on validation rows, or () while a sweep or trial runs."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running or self._controller.trial.running:
             return ()

@@ -260,7 +260,7 @@ class DecidedPart(QWidget):
         first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = _margin_text(decision.margin)
         # A negative margin means that the SVM for these two classes prefers the second one. The first is predicted
-        # because it has more votes of the SVMs for all pairs of classes, or as many and a larger sum of margins.
+        # because more of the pairwise SVMs vote for it, or because equally many do and its sum of margins is larger.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"

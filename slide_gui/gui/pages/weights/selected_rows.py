@@ -17,7 +17,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""The labels of the colour bar if tiles have different colour limits, so that no numbers apply to all of them."""
+"""The labels of the colour bar if tiles have different colour limits, because no limit applies to all tiles."""
 
 # The colour limit is below the largest weight, because small weights would otherwise be hardly visible.
 STRENGTH = 0.4

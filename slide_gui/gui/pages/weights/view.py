@@ -65,7 +65,7 @@ class View(QWidget):
         raise NotImplementedError
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        """Return the figures that this view can export, drawn in this style."""
+        """Return the figures that this view can export, drawn in the given style."""
         return ()
 
     def numbers(self) -> str:
