@@ -65,7 +65,7 @@ class SettingsDialog(FormDialog):
         self.column.addStretch(1)
         row = nested(self.column, QHBoxLayout())
         tip = "Restore the default of every setting"
-        self.reset = add_button(self, row, "Reset all settings…", tip, clicked=self.question.open)
+        self.reset = add_button(self, row, "Reset all settings…", tip, clicked=self._ask_to_reset)
         row.addStretch(1)
         self.close_button = add_button(self, row, "Close", kind="primary", clicked=self.accept)
         self.close_button.setDefault(True)
@@ -144,6 +144,10 @@ class SettingsDialog(FormDialog):
         self._recent.forget()
         self._choices.forget()
         self.show_settings()
+
+    @Slot()
+    def _ask_to_reset(self) -> None:
+        self.question.open()
 
     @Slot()
     def _reset(self) -> None:

@@ -363,8 +363,8 @@ class ParameterPanel(VerticalScroll):
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
         tip = "Download the original benchmark files after you agree"
         self._fetch = self._add_button("Get the real files…", tip, clicked=self._ask_for_files)
-        tip = "Show or change how the files are read"
-        self._opened_as = self._add_button("How the files were read…", tip, clicked=self.reading_requested)
+        self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
+        self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
         tip = "Compare SLIDE with an SVM on the raw features in about a minute"
         self._try = self._add_button("Try on my data", tip, "wash", clicked=self._actions["try"].trigger)
