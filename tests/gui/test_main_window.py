@@ -172,6 +172,8 @@ def test_that_the_palette_reports_that_nothing_matches_and_finds_words_of_a_tool
     assert window.workspace.state.parameters.noise == noise
     palette.findChild(QLineEdit).clear()
     assert not note.isVisible()
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Down)
+    assert palette.findChild(QTreeWidget).currentIndex().row() == 1
     palette.reject()
     palette = ask_palette(window, "table 1")
     assert [item.text(0) for item in lines_of(palette)] == ["Benchmark: Error rates"]
