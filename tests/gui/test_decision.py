@@ -95,7 +95,7 @@ def test_that_images_unlike_the_training_images_get_this_notice_and_no_predictio
     decided, canvas = shown(part), part.view.canvas
     wait(lambda: not window.queue.busy)
     assert decided.lines()
-    assert "Unlike" not in part.notice.text()
+    assert "unlike" not in part.notice.text()
     settle()
     canvas.set_brush(5)
     before = canvas.geometry()
@@ -117,7 +117,7 @@ def test_that_training_images_are_not_unlike_and_new_data_are_compared_again(win
     wait(lambda: not window.queue.busy)
     monkeypatch.setattr(Likeness, "is_unlike", lambda *_: True)
     part.refresh()
-    assert "Unlike" not in part.notice.text()
+    assert "unlike" not in part.notice.text()
     window.workspace.show_test(0)
     assert part.notice.text().startswith("This image is unlike the training images")
     compared = []
