@@ -5,8 +5,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
@@ -25,16 +23,12 @@ def dialog(window):
     return window.findChild(ClusterDialog)
 
 
-def click(button):
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
 def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, dialog):
     session = window.session
     assert dialog.workers.lineEdit().textMargins().left() == 7, "the texts of all fields are aligned"
     dialog.local.setChecked(True)
     dialog.workers.setValue(1)
-    click(dialog.connect_button)
+    dialog.connect_button.click()
     wait(lambda: session.cluster.state.n_workers > 0)
     assert dialog.status.text() == "Connected: 1 worker, all with the same software versions as this window."
     dialog.reject()
@@ -51,7 +45,7 @@ def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, d
 def click_here(window, dialog):
     window.actions_by_name["cluster"].trigger()
     dialog.here.setChecked(True)
-    click(dialog.connect_button)
+    dialog.connect_button.click()
     wait(lambda: not window.session.cluster.queue.busy)
     assert dialog.status.text() == "Runs are computed in this window."
     dialog.reject()
@@ -59,10 +53,10 @@ def click_here(window, dialog):
 
 def test_that_a_scheduler_that_does_not_answer_is_named_and_can_be_left(window, dialog):
     dialog.far.setChecked(True)
-    click(dialog.connect_button)
+    dialog.connect_button.click()
     assert dialog.status.text().startswith("The address of the scheduler is missing; expected tcp://")
     dialog.scheduler.setText("tcp://127.0.0.1:1")
-    click(dialog.connect_button)
+    dialog.connect_button.click()
     wait(lambda: not window.session.cluster.state.connecting)
     assert dialog.status.text().startswith("Cannot connect to tcp://127.0.0.1:1 ")
     words = [each.text() for each in window.statusBar().findChildren(QLabel)]
@@ -81,7 +75,7 @@ def test_that_a_requested_connection_survives_reopening_the_dialog_and_can_be_ca
     cluster = window.session.cluster
     dialog.far.setChecked(True)
     dialog.scheduler.setText("tcp://127.0.0.1:8786")
-    click(dialog.connect_button)
+    dialog.connect_button.click()
     dialog.reject()
     window.actions_by_name["cluster"].trigger()
     assert cluster.state.connecting

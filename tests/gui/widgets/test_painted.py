@@ -142,8 +142,8 @@ def thumbnails(shown):
     return made
 
 
-def place(thumbnails, number):
-    return thumbnails.visualRect(thumbnails.model().index(number, 0))
+def cell(view, row, column=0):
+    return view.visualRect(view.model().index(row, column))
 
 
 def test_that_pixels_are_enlarged_by_an_integer_and_inverted_in_the_dark_theme(app, thumbnails):
@@ -166,21 +166,21 @@ def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_
     thumbnails.verticalScrollBar().setValue(4000)
     thumbnails.grab()
     assert len(rendered) < 120
-    before = [place(thumbnails, i).left() for i in range(3)]
+    before = [cell(thumbnails, i).left() for i in range(3)]
     thumbnails.set_images(items(3))
-    assert [place(thumbnails, i).left() for i in range(3)] == before
+    assert [cell(thumbnails, i).left() for i in range(3)] == before
     assert thumbnails.verticalScrollBar().maximum() == 0
 
 
 def test_that_a_click_and_enter_report_the_index_stale_images_are_paler_and_an_empty_gallery_gives_advice(thumbnails):
     (indices,) = record(thumbnails.image_clicked)
-    QTest.mouseClick(thumbnails.viewport(), Qt.MouseButton.LeftButton, pos=place(thumbnails, 1).center())
+    QTest.mouseClick(thumbnails.viewport(), Qt.MouseButton.LeftButton, pos=cell(thumbnails, 1).center())
     press(thumbnails, Qt.Key.Key_Right, Qt.Key.Key_Return)
     assert indices == [10, 17]
     assert thumbnails.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole) == "sample 17"
     for stale, ink in ((False, QColor(LIGHT.ink).lightness()), (True, QColor(LIGHT.ink).lightness() + 60)):
         thumbnails.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "→ Iris-setosa", "")], stale)
-        assert place(thumbnails, 0).width() >= 10 + thumbnails.fontMetrics().horizontalAdvance("→ Iris-setosa")
+        assert cell(thumbnails, 0).width() >= 10 + thumbnails.fontMetrics().horizontalAdvance("→ Iris-setosa")
         icon = thumbnails.model().index(0, 0).data(Qt.ItemDataRole.DecorationRole)
         assert abs(icon.pixmap(58, 58).toImage().pixelColor(30, 30).lightness() - ink) < 40
     thumbnails.set_placeholder("No errors.")
@@ -294,10 +294,6 @@ def matrix(shown):
     made = shown(ConfusionMatrix(), 420, 360)
     made.set_counts(COUNTS, LABELS)
     return made
-
-
-def cell(table, row, column):
-    return table.visualRect(table.model().index(row, column))
 
 
 def test_that_a_cell_is_described_in_words_and_an_empty_matrix_describes_the_next_step(matrix):

@@ -317,16 +317,13 @@ def test_that_tab_scrolls_to_the_current_tile_and_leaves_the_tiles_where_they_ar
     assert bar.value() == bar.maximum()
 
 
-WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
-
-
 def columns(depth, shape):
     def values(k):
         return np.linspace(0, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape) * (1 + k) / 5
 
     made = [FlowColumn(FlowTile("x", values(4)), FlowTile("x̃", values(3), lines=("3 blanked",)), "corrupt", "T")]
     for k in range(1, depth + 1):
-        lower = FlowTile(f"h{k}", -values(k), WEIGHTS, (f"0.0{k} from x",))
+        lower = FlowTile(f"h{k}", -values(k), SCALE, (f"0.0{k} from x",))
         made.append(FlowColumn(FlowTile(f"T{k}", values(0)), lower, f"W{k}", "T"))
     return tuple(made)
 
