@@ -59,8 +59,8 @@ class SettingsDialog(FormDialog):
         self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
-        self.budget = spin_box("Time limit of “Try on my data”", LEAST_BUDGET, MOST_BUDGET, self, suffix=" s")
-        self.add_row(self.budget.accessibleName(), self.budget)
+        name = "Time limit of “Try on my data”"
+        self.budget = self.add_row(name, spin_box(name, LEAST_BUDGET, MOST_BUDGET, self, suffix=" s"))
         self.question = self._build_question()
         self.column.addStretch(1)
         row = nested(self.column, QHBoxLayout())
