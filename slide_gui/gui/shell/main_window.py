@@ -312,6 +312,8 @@ class MainWindow(QMainWindow):
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
         paths = sessions if len(sessions) == 1 else paths  # Of the files of a bundle, open only the session file.
         if len(paths) != 1 or not self.keeper.open(paths[0]):
+            if not self.pages.shown().needs():  # This page does not depend on the open data, so it would not change.
+                self.pages.turn_to("weights")
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         else:
             self.recent.add(paths)
