@@ -120,7 +120,7 @@ def test_that_the_table_reads_formulas_aloud_escapes_names_and_omits_meanings_th
     QVBoxLayout(window).addWidget(table)
     shown(window, 800, 300)
     table.set_lines("<img src='x.png'>", "", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
-    assert "E[P]_ab = S_ab q = " in table.accessibleDescription()
+    assert "E[P]_ab = S_ab p = " in table.accessibleDescription()
     assert "<img src='x.png'>" in table.toPlainText()
     assert "Both a and b are kept" in table.toPlainText()
     window.resize(480, 300)

@@ -44,8 +44,8 @@ class ExplainLine:
 def plain_math(text: str) -> str:
     """Return a formula as plain text for screen readers.
 
-    >>> plain_math("E[Q]_{ab} = S_{ab} q")
-    'E[Q]_ab = S_ab q'
+    >>> plain_math("E[Q]_{ab} = S_{ab} p")
+    'E[Q]_ab = S_ab p'
     """
     return _SCRIPT.sub(r"\1\2", text)
 
@@ -123,21 +123,21 @@ class FormulaTable(QTextEdit):
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     """Return the steps that compute the weight W_ab of feature b in the reconstruction of feature a."""
     s_ab, s_aa, p_ab = _amount(e.s_row[e.b]), _amount(e.s_row[e.a]), _amount(e.p_row[e.b])
-    q, ridge = number(e.survival), significant(e.ridge, 1 if float(f"{e.ridge:.0e}") == e.ridge else 3)
+    p, ridge = number(e.survival), significant(e.ridge, 1 if float(f"{e.ridge:.0e}") == e.ridge else 3)
     product, w = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0, float(e.w_row[e.b])
     weight = signed(w, 4) if not w or abs(w) >= 0.001 else f"{'+' * (w > 0)}{significant(w, 2)}"
     lines = [
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: a times b, summed over samples"
         ),
-        ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = 1 − noise level"),
+        ExplainLine("E[P]_{ab}", "S_{ab} p", f"{s_ab} · {p}", p_ab, "Clean a times b, kept with probability p"),
         ExplainLine(
-            "E[Q]_{ab}", "S_{ab} q^{2}", f"{s_ab} · {q} · {q}", _amount(e.q_row[e.b]),
-            "Both a and b are kept with probability q² (eq. 10)",
+            "E[Q]_{ab}", "S_{ab} p^{2}", f"{s_ab} · {p} · {p}", _amount(e.q_row[e.b]),
+            "Both a and b are kept with probability p² (eq. 10)",
         ),
         ExplainLine(
-            "E[Q]_{aa}", "S_{aa} q", f"{s_aa} · {q}", _amount(e.q_row[e.a]),
-            "Pixel a is kept with probability q (eq. 10)",
+            "E[Q]_{aa}", "S_{aa} p", f"{s_aa} · {p}", _amount(e.q_row[e.a]),
+            "Pixel a is kept with probability p (eq. 10)",
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", weight,
