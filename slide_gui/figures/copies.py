@@ -13,19 +13,8 @@ import numpy as np
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.closed_form import CopiesResult
 from slide_gui.experiments.inspection.rows import nearby_peak
-from slide_gui.figures.canvas import (
-    MUTED,
-    SMALL_SIZE,
-    TEXT_SIZE,
-    Box,
-    Plot,
-    draw_bars,
-    draw_image,
-    fitted,
-    label_width,
-    line_color,
-    marked_line,
-)
+from slide_gui.figures import canvas
+from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Box, Plot
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of, pixel_argument, reproducible
 from slide_gui.figures.style import Style
@@ -54,7 +43,7 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
     pixel = pixel_name(result.feature, model.image_shape, model.feature_names, transposed=style.transposed)
-    row, _ = fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, SMALL_SIZE * s)
+    row, _ = canvas.fitted(f"row {pixel}", SMALL_SIZE * s, 0.35 * width, SMALL_SIZE * s)
     sample = f" of {count(copies.n_all)}, also for W" if copies.n_rows < copies.n_all else ""
     plot.title(
         f"{dataset_title(model.dataset, model.generated)}: weights fitted to m corrupted copies",
@@ -64,15 +53,16 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
     height = plot.height - top - tiles - 19.0 * s
-    box = (left, top, width - left - label_width([*names, "slope −0.50"], s), height)
+    box = (left, top, width - left - canvas.label_width([*names, "slope −0.50"], s), height)
     axes = plot.axes(box, "error against copies")
     ends = []
-    for name, feature, color in zip(names, (None, result.feature), (line_color(5), line_color(4)), strict=True):
+    colors = canvas.line_color(5), canvas.line_color(4)
+    for name, feature, color in zip(names, (None, result.feature), colors, strict=True):
         curve, slope = copies.curve(feature), copies.slope(feature)
         reference = copies.reference(feature)
         if curve:
             m, mean, low, high = (np.array(column) for column in zip(*curve, strict=True))
-            marked_line(axes, m, mean, color, s)
+            canvas.marked_line(axes, m, mean, color, s)
             axes.vlines(m, low, high, color=color, linewidth=0.7 * s)
             if reference is not None:
                 axes.plot(m, reference / np.sqrt(m), color=color, linewidth=0.6 * s, linestyle=(0, (4, 3)))
@@ -117,9 +107,9 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: Box) -> Non
         axes = plot.tile((at, y, wide, h), title)
         plot.text(at, y + h + 2.2 * s, below, SMALL_SIZE, color=MUTED)
         if shape is None:
-            draw_bars(axes, values[:-1], scale.high, s)
+            canvas.draw_bars(axes, values[:-1], scale.high, s)
         else:
-            draw_image(axes, values[:-1].reshape(shape), scale, style)
+            canvas.draw_image(axes, values[:-1].reshape(shape), scale, style)
 
 
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:

@@ -12,21 +12,8 @@ from numpy.typing import NDArray
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak, rows_by_noise
-from slide_gui.figures.canvas import (
-    INK,
-    MUTED,
-    PALE,
-    SMALL_SIZE,
-    SMALLEST,
-    TEXT_SIZE,
-    TITLE_SIZE,
-    Box,
-    Plot,
-    draw_bars,
-    draw_image,
-    fitted,
-    width_mm,
-)
+from slide_gui.figures import canvas
+from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, SMALLEST, TEXT_SIZE, TITLE_SIZE, Box, Plot
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
 from slide_gui.figures.export import (
     FigureExport,
@@ -204,14 +191,15 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
     space = layout.block_width - s * _PIXEL_LABEL
     # The names of all data sets have the same type size, at which even the longest name fits if possible.
     titles = [dataset_title(rows.dataset, rows.generated) for rows in weights]
-    size = min(fitted(title, TITLE_SIZE * s, space, 5.0 * s, "bold")[1] for title in titles) / s
+    size = min(canvas.fitted(title, TITLE_SIZE * s, space, 5.0 * s, "bold")[1] for title in titles) / s
     limits = tile_limits(weights, style.levels)
     for number, (rows, of_tiles) in enumerate(zip(weights, limits, strict=True)):
         line, column = divmod(number, layout.columns)
         x = layout.left + column * (layout.block_width + s * _BLOCK_GAP) + s * _PIXEL_LABEL
         y = layout.tops[line]
         mark = " (generated)" if rows.generated else ""  # This part of the title is never shortened.
-        name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), size * s, "bold")
+        room = space - canvas.width_mm(mark, size * s, "bold")
+        name, _ = canvas.fitted(rows.dataset, size * s, room, size * s, "bold")
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
         noise = rows.parameters.noise
         noise_text = f"noise 1 − p = {level(noise)}, p = {level(1 - noise)}"
@@ -245,9 +233,9 @@ def _draw_block(
 def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
     """Return the label of a pixel or feature, such as “feature 3” if it has no name, or “3” if space is short."""
     names = [pixel_name(i, rows.image_shape, rows.feature_names, transposed=style.transposed) for i in rows.pixels]
-    name = names[index] if width_mm(names[index], SMALLEST * scale) <= space else told_apart(names)[index]
+    name = names[index] if canvas.width_mm(names[index], SMALLEST * scale) <= space else told_apart(names)[index]
     is_number = rows.image_shape is None and not rows.feature_names
-    if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
+    if is_number and canvas.width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
         return f"feature {name}"
     return name
 
@@ -260,12 +248,12 @@ def _draw_tile(plot: Plot, rows: WeightRows, box: Box, at: tuple[int, int], limi
     if rows.image_shape is None:
         _draw_features(axes, rows.rows[i, j], rows.pixels[i], scale, s)
     else:
-        draw_image(axes, rows.rows[i, j].reshape(rows.image_shape), scale, style, stretch=True)
+        canvas.draw_image(axes, rows.rows[i, j].reshape(rows.image_shape), scale, style, stretch=True)
         _draw_ring(axes, divmod(rows.pixels[i], rows.image_shape[1]), max(rows.image_shape), scale, style)
     captions = [_limit_text(limit)] if style.levels == "tile" else []
     if style.bias:
         value = signed(float(rows.biases[i, j]))
-        captions.append(f"bias {value}" if width_mm(f"bias {value}", SMALL_SIZE * s) <= w else f"b {value}")
+        captions.append(f"bias {value}" if canvas.width_mm(f"bias {value}", SMALL_SIZE * s) <= w else f"b {value}")
     for line, text in enumerate(captions):
         below = y + h + (2.1 + _LINE * line) * s
         plot.text(x + w / 2, below, text, SMALL_SIZE, max(w, 6.0), ha="center", color=MUTED)
@@ -287,7 +275,7 @@ def _draw_ring(axes: "Axes", pixel: tuple[int, int], longest: int, scale: ColorS
 
 def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scale: ColorScale, size: float) -> None:
     down, up = _bar_colors(scale)
-    draw_bars(axes, values, 1.1 * scale.high, size, np.where(values[:, None] < 0, down, up))
+    canvas.draw_bars(axes, values, 1.1 * scale.high, size, np.where(values[:, None] < 0, down, up))
     axes.plot(
         [feature], [values[feature]], marker="o", markersize=2.2 * size, markerfacecolor="none",
         markeredgecolor=INK, markeredgewidth=0.45 * size, linestyle="none", clip_on=False,
@@ -329,7 +317,7 @@ def _draw_color_bar(
     ticks = scale.ticks(5 if h > 9.0 * s else 3)  # The labels of more ticks would overlap.
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)
-    widest = max(width_mm(name, SMALL_SIZE * s) for name in names)
+    widest = max(canvas.width_mm(name, SMALL_SIZE * s) for name in names)
     shrink = min(1.0, _LABEL_SPACE * s / widest)
     axes.tick_params(
         labelsize=SMALL_SIZE * s * shrink, length=1.6 * s, width=0.35 * s, pad=1.2 * s, color=MUTED, labelcolor=INK
@@ -337,7 +325,7 @@ def _draw_color_bar(
     measured = ("contribution (weight × RMS)", "contribution") if contributions else ("weight",)
     per = "" if shared else f" / limit of the {style.levels}"
     titles = [*(f"{name}{per}" for name in measured), *[f"{measured[-1]} / limit"] * bool(per)]
-    title = next((each for each in titles if width_mm(each, SMALL_SIZE * s) <= h), titles[-1])
+    title = next((each for each in titles if canvas.width_mm(each, SMALL_SIZE * s) <= h), titles[-1])
     right = x + w + widest * shrink + 3.6 * s
     plot.text(right, y + h / 2, title, SMALL_SIZE, h, rotation=90, va="center", ha="center", color=MUTED)
 

@@ -10,21 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block, tiles
-from slide_gui.core.sda.model import (
-    FINE_TUNING,
-    PRE_TRAINING,
-    DenoisingLayer,
-    Masks,
-    Sda,
-    SdaEpoch,
-    SdaHistory,
-    SdaNetwork,
-    SdaParameters,
-    log_softmax,
-    multiply,
-    sigmoid,
-    sigmoid_cross_entropy,
-)
+from slide_gui.core.sda import model
+from slide_gui.core.sda.model import DenoisingLayer, Masks, Sda, SdaEpoch, SdaHistory, SdaNetwork, SdaParameters
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
@@ -87,21 +74,21 @@ class DenoisingDescent:
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
         errors = self._inputs[m : 2 * m]
 
-        multiply(masked, layer.weights.T, hidden, progress)
+        model.multiply(masked, layer.weights.T, hidden, progress)
         np.add(hidden, layer.hidden_bias, out=hidden)
-        sigmoid(hidden)
-        multiply(hidden, layer.weights, errors, progress)
+        model.sigmoid(hidden)
+        model.multiply(hidden, layer.weights, errors, progress)
         np.add(errors, layer.visible_bias, out=errors)
-        loss = sigmoid_cross_entropy(errors, clean, self._spare[: clean.size].reshape(clean.shape))
+        loss = model.sigmoid_cross_entropy(errors, clean, self._spare[: clean.size].reshape(clean.shape))
         np.subtract(errors, clean, out=errors)
         np.multiply(errors, scale, out=errors)
 
-        multiply(errors, layer.weights.T, below, progress)
+        model.multiply(errors, layer.weights.T, below, progress)
         np.multiply(below, hidden, out=below)
         slope = self._spare[: hidden.size].reshape(hidden.shape)
         np.subtract(1.0, hidden, out=slope)
         np.multiply(below, slope, out=below)
-        multiply(self._hidden[: 2 * m].T, self._inputs[: 2 * m], gradient.weights, progress)
+        model.multiply(self._hidden[: 2 * m].T, self._inputs[: 2 * m], gradient.weights, progress)
         np.add.reduce(below, axis=0, out=gradient.hidden_bias)
         np.add.reduce(errors, axis=0, out=gradient.visible_bias)
         return loss
@@ -176,7 +163,7 @@ def _train(
     training, rate = f"pre-training of layer {number}", f"pretraining_rate {parameters.pretraining_rate:g}"
     losses = _epochs(len(rows), batch_size, parameters.pretraining_epochs, random, step, training, rate, progress)
     for epoch, loss, part in losses:
-        history = history.then(SdaEpoch(PRE_TRAINING, number, epoch, loss))
+        history = history.then(SdaEpoch(model.PRE_TRAINING, number, epoch, loss))
         part.report(1.0, history)
     return layer, history
 
@@ -253,11 +240,11 @@ class BackPropagation:
         last = len(self.weights) - 1
         for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = self._outputs[k + 1][:m]
-            multiply(self._outputs[k][:m], w.T, values, progress)
+            model.multiply(self._outputs[k][:m], w.T, values, progress)
             np.add(values, b, out=values)
             if k < last:
-                sigmoid(values)
-        log_softmax(values)
+                model.sigmoid(values)
+        model.log_softmax(values)
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
@@ -271,12 +258,12 @@ class BackPropagation:
         np.multiply(error, scale, out=error)
         for k in reversed(range(len(self.weights))):
             below = self._outputs[k][:m]
-            multiply(error.T, below, self.weight_gradients[k], progress)
+            model.multiply(error.T, below, self.weight_gradients[k], progress)
             np.add.reduce(error, axis=0, out=self.bias_gradients[k])
             if k == 0:
                 break
             passed = self._errors[k - 1][:m]
-            multiply(error, self.weights[k], passed, progress)
+            model.multiply(error, self.weights[k], passed, progress)
             np.multiply(passed, below, out=passed)
             slope = self._spare[: below.size].reshape(below.shape)
             np.subtract(1.0, below, out=slope)
@@ -351,10 +338,10 @@ def fine_tune(
     for epoch, loss, part in losses:
         if validation is None:
             best_epoch = epoch
-            record = SdaEpoch(FINE_TUNING, 0, epoch, loss)
+            record = SdaEpoch(model.FINE_TUNING, 0, epoch, loss)
         else:
             scores = _validation_scores(trainer, *validation, steady.pulse)
-            record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=scores[0], validation_loss=scores[1])
+            record = SdaEpoch(model.FINE_TUNING, 0, epoch, loss, validation_error=scores[0], validation_loss=scores[1])
             if scores < best_scores:
                 best_scores, best_epoch = scores, epoch
                 best = [w.copy() for w in weights], [b.copy() for b in biases]

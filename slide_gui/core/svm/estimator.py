@@ -13,18 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 
-from slide_gui.core.estimators import (
-    AcceptsSparse,
-    fitted_rows,
-    labelled_rows,
-    layer_sizes,
-    listed,
-    remembered_layers,
-    row_weights,
-    seed_of,
-    store_parameters,
-    written_out,
-)
+from slide_gui.core import estimators
+from slide_gui.core.estimators import AcceptsSparse
 from slide_gui.core.linear_algebra import Array, Indices
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
@@ -157,7 +147,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         random_state: Any = None,
         class_weight: Any = None,
     ) -> None:
-        store_parameters(self, locals())
+        estimators.store_parameters(self, locals())
 
     def fit(
         self,
@@ -202,9 +192,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             If the connection to the client's scheduler is lost.
         """
         fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
-        rows, classes, codes = labelled_rows(fitted, Z, y)
-        rows, parameters = written_out(rows), fitted._parameters()
-        sizes = remembered_layers(Z)
+        rows, classes, codes = estimators.labelled_rows(fitted, Z, y)
+        rows, parameters = estimators.written_out(rows), fitted._parameters()
+        sizes = estimators.remembered_layers(Z)
         if parameters.groups is None and self.groups is not None and sizes:
             groups = len(sizes) if len(set(sizes)) == 1 else list(sizes)
             warnings.warn(
@@ -216,7 +206,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         weights = self._weights(sample_weight, classes, codes)
         used = None if weights is None or weights.all() else np.flatnonzero(weights)
         if weights is not None and used is not None:
-            rows, codes, weights = rows[used], codes[used], row_weights(weights[used], len(used))
+            rows, codes, weights = rows[used], codes[used], estimators.row_weights(weights[used], len(used))
             if (missing := np.bincount(codes, minlength=len(classes)) == 0).any():
                 name = classes[missing].tolist()[0]
                 raise ValueError(
@@ -257,20 +247,21 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
 
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: Indices) -> Array | None:
         """Return the weight of each row times the weight of its class, or None if all these products are 1."""
-        weights = row_weights(sample_weight, len(codes))
+        weights = estimators.row_weights(sample_weight, len(codes))
         if weights is not None and self.C is None:  # the candidate values of C assume weights near 1
-            weights = row_weights(weights / weights[weights > 0.0].mean(), len(codes))
+            weights = estimators.row_weights(weights / weights[weights > 0.0].mean(), len(codes))
         if self.class_weight is None:
             return weights
         of_class = compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
         if not (np.isfinite(of_class).all() and (of_class >= 0.0).all()):
             raise ValueError(f"class_weight is {self.class_weight!r}; its weights must be finite numbers, 0 or more")
-        return row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
+        return estimators.row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
 
     def _parameters(self) -> SvmParameters:
         # A subclass may set parameters that are not arguments of its `__init__`, so `get_params` is not used.
         known = {field.name: getattr(self, field.name) for field in fields(SvmParameters) if hasattr(self, field.name)}
-        normal = {"groups": self._groups(), "widths": listed(self.widths), "seed": seed_of(self.random_state)}
+        seed = estimators.seed_of(self.random_state)
+        normal = {"groups": self._groups(), "widths": estimators.listed(self.widths), "seed": seed}
         return SvmParameters(**known | normal).checked()
 
     def _groups(self) -> tuple[int, ...] | int | None:
@@ -278,13 +269,13 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         if isinstance(groups, str):
             if groups != "auto":
                 raise ValueError(f'groups is {groups!r}; it must be "auto", a number of blocks, block sizes, or None')
-            return None if names is None else layer_sizes(names)
-        given: tuple[int, ...] | int | None = listed(groups)
+            return None if names is None else estimators.layer_sizes(names)
+        given: tuple[int, ...] | int | None = estimators.listed(groups)
         if given is not None and names is not None:
             named = None
             # If only some of the names have a layer number, `groups` is not compared with the names.
             with suppress(ValueError):
-                named = layer_sizes(names)
+                named = estimators.layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(
                     f"groups is {groups!r}, but the column names define {len(named)} layers of "
@@ -319,6 +310,6 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return np.asarray(self.classes_[self.model_.predict(rows)])
 
     def _rows(self, Z: ArrayLike) -> NDArray[Any]:
-        rows = written_out(fitted_rows(self, Z))
+        rows = estimators.written_out(estimators.fitted_rows(self, Z))
         refuse_large(rows)
         return rows

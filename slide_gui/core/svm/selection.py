@@ -11,19 +11,9 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import Array, Indices, take_rows
 from slide_gui.core.sampling import N_FOLDS, deal_folds, held_out_mask, stratified_folds, stratified_subset
+from slide_gui.core.svm import kernel
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
-from slide_gui.core.svm.kernel import (
-    COARSE,
-    DistanceRows,
-    Embedding,
-    block_sizes,
-    kernel_rounding,
-    median_distances,
-    refuse_large,
-    squared_norms,
-    vector_distances,
-    widths_from,
-)
+from slide_gui.core.svm.kernel import DistanceRows, Embedding
 from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of, predicted_codes
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, GridPoint, SelectedWidths, SvmParameters
 from slide_gui.core.svm.training import StepLog, TrainingSet, rows_of, train
@@ -166,12 +156,12 @@ def median_width_search(
     pulse = steady.pulse
     folds = _folds(data.codes, seed, data.row_groups)
     n_held_out = max(int(np.count_nonzero(folds >= 0)), 1)
-    widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
+    widths = kernel.widths_from(kernel.median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
     vectors = embedding(Z, progress=pulse)
-    if kernel_rounding(squared_norms(vectors)) > COARSE:
+    if kernel.kernel_rounding(kernel.squared_norms(vectors)) > kernel.COARSE:
         vectors = embedding(Z, dtype=np.float64, progress=pulse)
-    distances = vector_distances(vectors, np.float32, pulse)
+    distances = kernel.vector_distances(vectors, np.float32, pulse)
     del vectors
     options = SolverOptions(LOSSES[parameters.loss].squared, 1.0, memory=memory // 2, seed=seed)
     validation = CrossValidation(distances, data.codes, folds, options, log=data.log)
@@ -440,7 +430,7 @@ class _Comparison:
             Mask of the rows that the best candidate with learned widths misclassified in the same cross-validation.
         """
         if learned is None:
-            kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
+            kind, widths, scales = "median", kernel.widths_from(sample.medians, float(len(sample.medians))), _SCALES
         else:
             kind, widths, scales = "learned", learned.widths, (1.0,)
         if self._parameters.C is not None:
@@ -579,13 +569,13 @@ def fit_svm(
     n_classes = int(codes.max()) + 1
     if n_classes < 2:
         raise ValueError("all rows belong to one class; training needs at least two classes")
-    sizes = block_sizes(Z.shape[1], parameters.groups)
+    sizes = kernel.block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
     needed, rows = training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters), len(codes)
     check_free(needed, f"training on {rows} rows of {Z.shape[1]} columns", "use fewer rows or lower the memory limit")
     pulse = progress.part(0.0, 0.0)
-    refuse_large(Z, pulse)
-    medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
+    kernel.refuse_large(Z, pulse)
+    medians = kernel.median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     learned, selected_by = _shares(rows, n_classes, parameters)
     data = TrainingSet(Z, codes, sizes, weights, row_groups, StepLog() if log is None else log)
     selected = _selected_widths(data, medians, parameters, learned, progress.part(0.0, selected_by))
@@ -661,7 +651,7 @@ def _selected_widths(
         return _learned_widths(data, parameters, learned, progress)
     if isinstance(parameters.widths, str):
         scales: tuple[float, ...] = GLOBAL_SCALES
-        widths = widths_from(medians, float(layers))
+        widths = kernel.widths_from(medians, float(layers))
     else:
         widths, scales = np.asarray(parameters.widths, dtype=np.float64), (1.0,)
         if len(widths) != layers:

@@ -11,18 +11,9 @@ from numpy.typing import NDArray
 
 from slide_gui.blas import limit_threads
 from slide_gui.core.linear_algebra import Array, Indices, take_rows, tiles
+from slide_gui.core.svm import kernel
 from slide_gui.core.svm.decomposition import ScratchBuffer, Solution, SolverOptions, SolverStep, least_memory, solve
-from slide_gui.core.svm.kernel import (
-    COARSE,
-    ClassVectors,
-    Embedding,
-    Values,
-    VectorRows,
-    kernel_rounding,
-    shares_of,
-    squared_norms,
-    varying_columns,
-)
+from slide_gui.core.svm.kernel import ClassVectors, Embedding, Values, VectorRows
 from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of
 from slide_gui.core.svm.parameters import LOSSES, SelectedWidths, SvmParameters
 from slide_gui.core.workers import TaskProgress, results_of, sent
@@ -278,12 +269,12 @@ def train(
     for row, (members, solution) in zip(coefficients, solved, strict=True):
         row[np.searchsorted(support, members)] = solution.beta
     vectors = embedding(data.Z, support, progress=steady.pulse)
-    coarse = np.finfo(np.float32).eps * squared_norms(vectors).max(initial=0.0) > COARSE
+    coarse = np.finfo(np.float32).eps * kernel.squared_norms(vectors).max(initial=0.0) > kernel.COARSE
     if coarse or n <= _SMALL or np.linalg.norm(coefficients, axis=1).max() > _LARGE:
         vectors = embedding(data.Z, support, np.float64, steady.pulse)
     trained = TrainedSvm(
         widths=embedding.widths,
-        shares=tuple(shares_of(selected.widths, medians).tolist()),
+        shares=tuple(kernel.shares_of(selected.widths, medians).tolist()),
         medians=tuple(medians.tolist()),
         C=float(selected.C),
         history=selected.history,
@@ -306,7 +297,7 @@ class _Sources:
         data, parameters = problems.data, problems.parameters
         n, random = len(data.codes), np.random.default_rng(parameters.seed)
         self.members = [random.permutation(np.flatnonzero(data.codes == code)) for code in range(data.n_classes)]
-        self._columns = varying_columns(data.Z, pulse)
+        self._columns = kernel.varying_columns(data.Z, pulse)
         self._Z, self._embedding, self._memory, self._pulse = data.Z, problems.embedding, parameters.memory, pulse
         fine = n <= _SMALL or self._too_coarse(n)
         self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if fine else np.float32)
@@ -348,8 +339,8 @@ class _Sources:
         """Return True if float32 kernel values are inaccurate, as for rows far from the centre but close together."""
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
-            squares[rows] = squared_norms(self._embedding(self._Z[rows]))
-        return kernel_rounding(squares) > COARSE
+            squares[rows] = kernel.squared_norms(self._embedding(self._Z[rows]))
+        return kernel.kernel_rounding(squares) > kernel.COARSE
 
     def _embed(self, rows: Indices, dtype: np.dtype[np.floating], progress: Progress) -> Values:
         return self._embedding(self._Z, rows, dtype, progress, self._columns)

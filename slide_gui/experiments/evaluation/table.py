@@ -13,16 +13,9 @@ import numpy as np
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import LEVEL, ErrorRate, error_matrix, same_rows
+from slide_gui.experiments.evaluation import protocol
 from slide_gui.experiments.evaluation.data_sets import data_entry, data_key
-from slide_gui.experiments.evaluation.protocol import (
-    REFERENCE,
-    CellPlan,
-    Published,
-    SelectedCandidate,
-    published,
-    published_seconds,
-    row_title,
-)
+from slide_gui.experiments.evaluation.protocol import CellPlan, Published, SelectedCandidate
 from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, describe_choice
@@ -375,7 +368,7 @@ class Cell:
     @property
     def title(self) -> str:
         """Name of the method."""
-        return row_title(self.method)
+        return protocol.row_title(self.method)
 
     @cached_property
     def rate(self) -> ErrorRate | None:
@@ -406,7 +399,7 @@ class Cell:
     @property
     def paper(self) -> Published | None:
         """Published error of the method in the paper's Table 1. None if this table does not contain the error."""
-        return next((result for result in published(self.data) if result.method == self.title), None)
+        return next((result for result in protocol.published(self.data) if result.method == self.title), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,8 +446,8 @@ class EvaluationState:
         """
         tests = {}
         for cell in self.cells:
-            reference = self.cell(cell.data, REFERENCE)
-            if reference is not None and cell.method != REFERENCE:
+            reference = self.cell(cell.data, protocol.REFERENCE)
+            if reference is not None and cell.method != protocol.REFERENCE:
                 shipped = None if reference.shipped_rate is None else cell.shipped_comparison
                 comparison = shipped or compare(cell.answers, reference.answers)
                 if comparison is not None:
@@ -557,5 +550,5 @@ def time_rows(state: EvaluationState) -> tuple[TimeRow, ...]:
         sda = next((cell for cell in networks if cell.features is not None), None)
         seconds = None if slide is None else slide.features
         of_sda = (None, "") if sda is None else (sda.features, sda.chosen)
-        rows.append(TimeRow(info, seconds, *of_sda, *published_seconds(info.key)))
+        rows.append(TimeRow(info, seconds, *of_sda, *protocol.published_seconds(info.key)))
     return tuple(rows)
