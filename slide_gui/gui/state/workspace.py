@@ -314,7 +314,7 @@ class Workspace(QObject):
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def _keep_layers(self) -> None:
-        """Add the layers of the open data to `earlier`. If there are more than `_MOST_BYTES`, discard the oldest."""
+        """Add the layers of the open data to `earlier`. If these take more than `_MOST_BYTES`, discard the oldest."""
         dataset, stack = self.dataset, self.fitting.stack
         if dataset is None or stack is None or not stack.layers:
             return

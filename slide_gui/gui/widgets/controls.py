@@ -49,7 +49,7 @@ Field = TypeVar("Field", bound=QWidget)
 Receiver = Callable[..., object]  # Receiver of a signal: a slot or a second signal.
 
 
-@lru_cache(maxsize=64)  # Cached, because the same tooltips are wrapped again while a slider moves.
+@lru_cache(maxsize=64)  # The result is cached, because the same tooltips are wrapped again while a slider moves.
 def wrapped(text: str) -> str:
     """Insert line breaks into long lines of a plain-text tooltip, because Qt wraps only rich text."""
     return isolated("\n".join(textwrap.fill(line, _TIP, break_on_hyphens=False) for line in text.splitlines()))

@@ -351,7 +351,7 @@ class FlowPart(View):
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
         # The caption of the colour bar lists the tiles to which it applies. Images of x, and of T(hᵏ) without negative
-        # values, are grey instead. If features are not pixels, such tiles show bars with the colour limits ±1.
+        # values, are drawn in grey. If features are not pixels, such tiles show bars with the colour limits ±1.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))
