@@ -45,7 +45,8 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     text = "load the run from this run store, or compute it and add it to the store"
     parser.add_argument("-o", "--output", dest="store", type=Path, metavar="STORE", help=text)
-    text = "save the confusion matrix (confusion*.pdf) or a plot of width learning (widths*.pdf); also .svg, .png, .csv"
+    text = "save a plot; the name of the file begins with 'confusion' for the confusion matrix, or with 'widths' for "
+    text += "the progress of width learning; formats: .pdf, .svg, .png, and .csv for the numbers"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 

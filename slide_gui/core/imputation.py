@@ -160,7 +160,10 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation (0 for a constant column) of the known cells of each column."""
+    """Return the mean and the standard deviation of each column, ignoring missing values.
+
+    The standard deviation of a constant column is 0.
+    """
     known = np.maximum(np.sum(~np.isnan(rows), axis=0), 1)
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))

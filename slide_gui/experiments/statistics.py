@@ -120,7 +120,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits on the same test rows, or None if the rows differ or there is only one row.
+    """Return the mean error of splits that share their test rows; None if their test rows differ, or for one test row.
 
     The result is cached, because the same means are needed at every progress report of an evaluation.
     """

@@ -560,7 +560,7 @@ class _WorkingSetSolver:
         spread = residual[rising].max(initial=-np.inf) - residual[falling].min(initial=np.inf)
         if spread >= max(0.5 * self._options.tol, _LOOSE * gap):
             return points
-        # No pair of these points would be moved, for example because all points in the set have the same label.
+        # No step on a pair of these points changes β, for example because all points in the set have the same label.
         most = min(_NEW_LEAST, self._largest // 2)
         return np.union1d(_worst(np.flatnonzero(up), residual, most), _worst(np.flatnonzero(down), -residual, most))
 

@@ -409,10 +409,10 @@ _Start = tuple[int, Array, Array, Array | None]
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
-    """Descend from every starting point on a subset of the rows, which is faster, and return only the best start.
+    """Descend from every starting point on a subset of the rows, which is faster, and return the best end point.
 
-    The best start continues from the end point of its descent. If the criterion is not finite at any starting point
-    on the subset, all starts are returned unchanged.
+    This end point is the only starting point on all rows. If the criterion is not finite at any starting point on the
+    subset, all starting points are returned unchanged.
     """
     ends = []
     for done, (number, origin, begin, curvature) in enumerate(starts):

@@ -123,7 +123,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return a data set's description with the numbers of rows that the last result on this data set used.
+    """Return the description of a data set with the row counts of the last run on it.
 
     If the tables contain no result on the data set, return the description unchanged.
     """

@@ -93,7 +93,7 @@ METHODS = table_of(
     Method(
         "sda",
         "SdA",
-        "stacked denoising autoencoders, fine-tuned as a classifying network",
+        "stacked denoising autoencoders, fine-tuned as a classifier",
         network=True,
         fine_tunes=True,
     ),

@@ -117,5 +117,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # The queue is stopped last, because the end of the evaluation adds a job to it that reads stored results.
+        # The queue is stopped last: when the evaluation ends, it adds a job that reads the stored results.
         self.queue.stop()

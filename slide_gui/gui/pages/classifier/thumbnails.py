@@ -144,7 +144,7 @@ class Thumbnails(QListView):
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
-        """Set the text that is shown while the gallery is empty, such as what the user can do to fill it."""
+        """Set the text that is shown while the gallery is empty, for example instructions for filling it."""
         self._placeholder = text
         self._describe()
 

@@ -169,7 +169,7 @@ class FlowPart(View):
         self.set_erasing(1 - self._modes.checkedId())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten the prediction to one line if the view has little height."""
+        """Shorten the prediction to one line if the view is not high enough for more."""
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
 

@@ -202,7 +202,10 @@ class FlowLayout(ImageLayout):
 
 
 def _least_gap(width: float, wide: float = _SYMBOLS) -> float:
-    """Return the smallest gap to the right of a tile of this width: at least `ARROW`, and at least `wide` − `width`."""
+    """Return the smallest gap to the right of a tile of this width.
+
+    An arrow fits into the gap, and so does the part of a caption of width `wide` that extends beyond the tile.
+    """
     return max(ARROW, wide - width)
 
 
