@@ -1,5 +1,6 @@
 """Small data sets and shared checks for the tests of the stack."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,7 @@ def scatter_of(rows: NDArray[Any]) -> NDArray[np.float64]:
 
 def same_layers(a: Stack, b: Stack, **close: float) -> None:
     """Assert that the layers are equal to the bit, or that their scatters and weights are close."""
-    assert len(a.layers) == len(b.layers)
+    check = partial(np.testing.assert_allclose, **close) if close else np.testing.assert_array_equal
     for one, other in zip(a.layers, b.layers, strict=True):
-        if close:
-            np.testing.assert_allclose(one.scatter, other.scatter, **close)
-        else:
-            np.testing.assert_array_equal(one.scatter, other.scatter)
-            np.testing.assert_array_equal(one.weights, other.weights)
+        check(one.scatter, other.scatter)
+        check(one.weights, other.weights)

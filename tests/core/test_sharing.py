@@ -12,6 +12,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import NO_PROGRESS
+from tests.core.slide_data import same_layers
 
 SHAPES = [(5, 6), (5, 6, 3)]
 PARAMETERS = StackParameters(noise=0.4, depth=1, dtype="float64", sharing="convolution", window=3)
@@ -127,9 +128,7 @@ def test_that_sparse_rows_blocks_and_repeated_rows_give_the_same_stack():
     expected = fit_stack(np.repeat(rows, twice, axis=0), parameters, image_shape=(5, 6))
     repeated = np.repeat(rows, twice, axis=0)
     for given, weights in ((rows, twice.astype(float)), (sparse.csr_array(repeated), None), (Blocks([repeated]), None)):
-        found = fit_stack(given, parameters, sample_weight=weights, image_shape=(5, 6))
-        for one, other in zip(found.layers, expected.layers, strict=True):
-            np.testing.assert_allclose(one.weights, other.weights, atol=1e-7)
+        same_layers(fit_stack(given, parameters, sample_weight=weights, image_shape=(5, 6)), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
