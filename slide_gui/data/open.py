@@ -2,7 +2,6 @@
 
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,10 +19,10 @@ from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_ro
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import START, unpacked_start, utf8_start
 from slide_gui.data.readers.idx import is_idx_start, read_idx
-from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, read_image, read_image_folder, read_labelled
+from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, image_files, read_image_folder, read_labelled
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
-from slide_gui.data.readers.table_layout import DELIMITERS
+from slide_gui.data.readers.table_layout import DELIMITERS, SET_NAMES
 from slide_gui.data.readers.tables import read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
@@ -124,7 +123,7 @@ def read_parts(
                 return read_image_folder(folder, level=level, progress=progress)
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
-            if has_pictures(folder):
+            if has_pictures(folder) or image_files(folder):
                 labelled = read_labelled(folder, _without_submissions(paths), level, progress)
                 return labelled or _read_without_pictures(
                     paths, partial(_read_files, paths, reading, progress, read_table)
@@ -207,8 +206,6 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
     if start.startswith(_ZIP):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
         return (read_npz if has_arrays else read_amat_zip)(path, progress=progress)
-    if zipfile.is_zipfile(path):
-        raise DataError("is a zip file with other content before the archive; save it again", str(path))
     if start.startswith(NPY_MAGIC):
         return read_npy(path, progress=progress)
     if start.startswith((MATLAB_MAGIC, *MATLAB_73)):
@@ -218,19 +215,24 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         if re.search(pattern, start):
             raise DataError(problem, str(path))
     if path.suffix.lower() in IMAGE_SUFFIXES or re.search(_PICTURE, start):
-        try:
-            read_image(path)
-        except DataError as error:
-            if error.__cause__ is not None:  # the picture is damaged, not only too large
-                raise
         raise DataError(_SINGLE_PICTURE, str(path))
     if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     lines = [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), b"")
     if path.suffix.lower() != ".amat" or any(mark in first for mark in DELIMITERS):
-        return [read_table(path)]
+        return _sets_in(read_table(path))
     return [read_amat(path, progress=progress)]
+
+
+def _sets_in(part: DataPart) -> list[DataPart]:
+    """Return the training set and the test set of a table whose groups are named after sets, as in FER2013."""
+    if part.groups is None or not SET_NAMES.issuperset(map(str.lower, part.group_names)):
+        return [part]
+    is_test = np.array(["test" in name.lower() for name in part.group_names])[part.groups]
+    part, y = replace(part, groups=None, group_names=()), part.labels
+    sets = (("train", ~is_test), ("test", is_test))
+    return [replace(part, role=role, rows=part.rows[k], labels=y if y is None else y[k]) for role, k in sets if k.any()]
 
 
 def _report_labels_file(path: Path) -> ParseReport:

@@ -165,10 +165,30 @@ def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch, block):
 def test_that_a_class_named_y_is_no_column_name_repeated_and_empty_ones_get_numbers_and_long_ones_are_read(tmp_path):
     assert classes(read("y,1.5,2,3,4\nn,3.5,4,5,6\ny,5.5,6,7,8\n")) == ["y", "n", "y"]
     assert classes(read("y,1.5,2,3,4\nyes,3.5,4,5,6\nno,5.5,6,7,8\n")) == ["yes", "no"]
-    part = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n")
-    assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
+    assert notes(read("label,a,label\n0,.5,1\n1,.2,2\n")) == ["labels in column “label”"]  # the others may repeat them
+    names = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n").feature_names
+    assert names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
     dataset = open_data([write(tmp_path / "x.csv", f"{'W' * 5000},b,label\n" + "1,2,p\n3,4,q\n" * 4)])
     assert (dataset.train.shape[1], dataset.label_names) == (2, ("p", "q"))
+
+
+def test_that_line_breaks_in_quoted_cells_and_old_line_ends_are_read():
+    text = 'a,"the note",kind\n' + "".join(f'.{k},"one, {k}",{"xy"[k % 2]}\n' for k in range(1, 9))
+    for changed in (text.replace("\n", "\r"), text.replace("the ", "the\n").replace("one, ", 'a ""b""\r\n, ')):
+        part = read(changed)
+        assert (classes(part), part.feature_names) == (["y", "x"] * 4, ("a",))
+        np.testing.assert_allclose(part.rows[:, 0], np.arange(1, 9) / 10)
+
+
+def test_that_a_cell_of_many_numbers_is_an_image_and_a_column_of_sets_divides_the_rows(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (30, 64))
+    sets = "Training " * 20 + "PublicTest " * 4 + "PrivateTest " * 6
+    rows = [f"{k % 3}, {' '.join(map(str, pixels[k]))},{name}\n" for k, name in enumerate(sets.split())]
+    data = open_data([write(tmp_path / "x.csv", "emotion,pixels,Usage\n" + "".join(rows))])
+    assert np.array_equal(np.rint(255 * np.concatenate([data.train, data.test])), pixels)
+    assert (data.image_shape, *data.train_labels, *data.test_labels[-10:]) == ((8, 8), *[0, 1, 2] * 10)
+    with pytest.raises(DataError, match="line 302 has 67 cells, expected 66"):
+        read("emotion,pixels,Usage\n" + "".join(rows * 10) + rows[0].replace(",T", " 9,T"))
 
 
 def test_that_options_come_before_guesses():

@@ -24,7 +24,7 @@ _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", 
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # largest code point of Unicode, and its surrogates
 
-_UNLABELLED = "no labels belong to these rows; save both in one file, as X and y or as X_train and y_train"
+_UNLABELLED = "all columns are features; save rows and labels in one file, as X and y or as X_train and y_train"
 
 
 def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
@@ -124,7 +124,7 @@ def real_rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generi
     elif array.ndim == 4 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (2, 3) or array.size == 0:
-        remedies = {1: "; save rows and labels as X and y in one .npz file", 4: "; make colour images grey"}
+        remedies = {1: "; save dense rows and labels as X and y in one .npz file", 4: "; make colour images grey"}
         expected, remedy = "expected features n × d or grey images n × h × w", remedies.get(array.ndim, "")
         raise DataError(f"has shape {_sizes(array)}, {expected}{remedy}", place)
     shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None

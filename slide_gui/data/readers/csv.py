@@ -84,6 +84,9 @@ def read_csv(
     The file may be compressed by gzip. The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before
     the column names or the first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments.
     Blank lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out.
+    Line breaks in quoted cells become blanks. A cell of eight or more numbers, separated by blanks, becomes several
+    cells if each row has one with equally many numbers. Then no pixel is guessed to be the label, and groups are sets
+    if a text column has their names.
     Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters
@@ -116,7 +119,7 @@ def read_csv(
         has_texts = layout.label in layout.text or layout.left_out or layout.decimal_commas
         stream.seek(layout.start)
         replace_texts = layout.replace_texts if has_texts else None
-        row_format = RowFormat(d, layout.label, layout.delimiter, layout.first_line, replace_texts)
+        row_format = RowFormat(d, layout.label, layout.delimiter, layout.first_line, replace_texts, layout.packed)
         table = read_table(stream, size, place, row_format, progress=progress)
     label, guesses, unlabelled = layout.label, layout.guesses, ""
     rows: NDArray[np.floating]

@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import io
+import re
 import zlib
 from functools import partial
 from typing import BinaryIO
@@ -19,6 +20,7 @@ EMPTY_CELLS = b',;\t|" \r\n\x1a'
 GZIP_MAGIC = b"\x1f\x8b"
 DAMAGED_GZIP = "is a damaged or truncated gzip file; download it again"
 
+_QUOTED = re.compile(rb'(?m)(?<![^,;\t|\n]) *"(?:[^"]|"")*+"(?= *(?:[,;\t|\r]|$))')
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 START, _BLOCK = 1 << 12, 1 << 20  # bytes that show the format of a file, and bytes that are converted at a time
 
@@ -100,6 +102,13 @@ def utf8_stream(
         text, size = _converted(text, size, "cp1252", refusal, place)
         notes.append(Guess("text read as Windows-1252", why))
     first = text.tell()
+    if any(line.count(b'"') % 2 or b"\r" in line[:-2] for line in text):
+        check_memory(3 * size, place)
+        text.seek(first)
+        joined = with_row_lines(content := text.read(size))
+        text, size, first = io.BytesIO(joined), len(joined), 0
+        if joined.count(b"\n") < content.count(b"\n"):
+            notes.append(Guess("line breaks in cells read as blanks", "lines are counted as rows", sure=True))
     text.seek(max(first, first + size - 16 * _BLOCK))  # spreadsheets may write thousands of empty rows
     end = text.read()
     empty = end[len(end.rstrip(EMPTY_CELLS)) :].partition(b"\n")[2]
@@ -110,6 +119,12 @@ def utf8_stream(
         what = f"{counted(len(empty.splitlines()), 'line')} at the end left out"
         notes.append(Guess(what, "all cells are empty", sure=True))
     return text, size, tuple(notes)
+
+
+def with_row_lines(text: bytes) -> bytes:
+    """Return a table with one row per line. Line breaks in quoted cells become blanks."""
+    text = text if b"\n" in text else text.replace(b"\r", b"\n")
+    return _QUOTED.sub(lambda cell: re.sub(rb"\r?\n", b" ", cell[0]), text)
 
 
 def _unpacked(stream: BinaryIO, place: str, progress: Progress) -> tuple[BinaryIO, int]:

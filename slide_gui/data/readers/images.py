@@ -89,8 +89,7 @@ def read_labelled(folder: Path, files: Sequence[Path], level: int, progress: Pro
     DataError
         If it is uncertain which label belongs to a picture, or if a picture cannot be read.
     """
-    places = [folder, *_folders(folder)]
-    places += [deeper for place in places[1:] for deeper in _folders(place)]
+    places = [folder, *_folders(folder), *(deeper for place in _folders(folder) for deeper in _folders(place))]
     pictures = [file for place in places for file in image_files(place)]
     by_name: dict[str, dict[str, list[Path]]] = {"train": {}, "test": {}}
     for file in pictures:
@@ -113,8 +112,8 @@ def read_labelled(folder: Path, files: Sequence[Path], level: int, progress: Pro
         others = Counter(file.parent.name for file in sorted({*pictures}.difference(file for file, _ in listed)))
         left_out = [f"{counted(n, 'picture')} in {clean_name(place)}" for place, n in others.items()]
         left_out += [f"{counted(len(named) - len(listed), 'row')} without a picture"] * (len(named) > len(listed))
-        why = f"left out: {', '.join(left_out)}" if left_out else "every picture has a label"
-        note = Guess(f"labels of the pictures from {clean_name(path.name)}", why, sure=not left_out)
+        what, why = f"labels of the pictures from {clean_name(path.name)}", f"left out: {', '.join(left_out) or 'none'}"
+        note = Guess(what, why, sure=not left_out)
         guesses = (note, *table.opened.guesses, *part.opened.guesses)
         part = replace(part, labels=table.labels[[bool(same) for same in named]], label_names=table.label_names)
         parts.append(replace(part, place=f"{folder}, labelled by {path.name}", opened=ParseReport(guesses=guesses)))
@@ -125,7 +124,7 @@ def _table_of_labels(path: Path, by_name: Mapping[str, object]) -> DataPart | No
     """Return a table of labels with the names of pictures as its groups, or None if the file is not such a table."""
     for header, k in product((None, False), (0, 1)):
         with suppress(DataError):
-            reading = ParseOptions(label_column=f"#{2 - k}", header=header, group=f"#{k + 1}")
+            reading = ParseOptions(f"#{2 - k}", header, group=f"#{k + 1}")
             table = read_csv(path, reading, allow_no_features=True, progress=NO_PROGRESS)
             columns, n_named = table.opened.columns, sum(name in by_name for name in table.group_names)
             is_row = table.opened.header and columns[k] in by_name  # the first line does not have column names
@@ -135,8 +134,8 @@ def _table_of_labels(path: Path, by_name: Mapping[str, object]) -> DataPart | No
 
 
 def has_pictures(folder: Path) -> bool:
-    """Return True if a folder, its sub-folders or their own sub-folders contain pictures."""
-    return bool(image_files(folder) or _class_names([folder, *_folders(folder)]))
+    """Return True if the sub-folders of a folder, or their own sub-folders, contain pictures."""
+    return bool(_class_names([folder, *_folders(folder)]))
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -254,13 +253,13 @@ def _read_part(
             others.append((file, pixels.shape))
         progress.report((index + 1) / len(files))
     if others:
-        (file, (height, width)), first = others[0], files[0][0]
+        (file, (height, width)), first, (h, w) = others[0], files[0][0], shape
         more = f", and {counted(len(others) - 1, 'more picture')} of {len(files)} differ from it" if others[1:] else ""
         # The command is complete, so that it can be copied to a terminal.
-        all_such = file.relative_to(folder).parent / f"*{file.suffix}" if not names else f"*/*{file.suffix}"
-        command = f"mogrify -auto-orient -resize '{shape[1]}x{shape[0]}!' {all_such}"
+        folders = "*/" * len(file.relative_to(folder).parts[1:])
+        command = f"mogrify -auto-orient -resize '{w}x{h}!' {folders}*{file.suffix}"
         raise DataError(
-            f"has {width} × {height} pixels, but {clean_name(first.name)} has {shape[1]} × {shape[0]}{more}; make all "
+            f"has {width} × {height} pixels, but {clean_name(first.name)} has {w} × {h}{more}; make all "
             f"pictures the same size, with ImageMagick in a copy of {clean_name(folder.name)}: {command}",
             str(file),
         )
@@ -269,9 +268,8 @@ def _read_part(
     n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)
     first_frames = f"only the first frame of {counted(n_stacks, 'picture')} is read"
     in_colour = any(map(_has_colours, [file for file, _ in files[:: 1 + len(files) // _MOST_CHECKED]]))
-    deeper = any(_class_names([each, *_folders(each)]) for each in _folders(folder))
     doubts = (
-        (names and deeper, "pictures in deeper folders left out", "move them up"),
+        (names and any(map(has_pictures, _folders(folder))), "pictures in deeper folders left out", "move them up"),
         (names and image_files(folder), "pictures next to the folders of classes left out", "move them into a folder"),
         (n_stacks, first_frames, "the other frames are left out; save each frame as a picture to use it"),
         (in_colour, "pictures in colour read as grey images", "each pixel is one feature"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.readers.encoding import START, utf8_start, utf8_stream
+from slide_gui.data.readers.encoding import START, utf8_start, utf8_stream, with_row_lines
 from slide_gui.data.readers.table_layout import TableLayout, table_layout
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -90,8 +90,9 @@ def read_incomplete(
         raise DataError("is not a text file; give a table (.csv), extracted if it is compressed", place)
     with path.open("rb") as file:
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
-    if not layout.delimiter:
-        raise DataError("separates its columns by blanks; save it with commas, semicolons or tabs", place)
+    text = raw.decode(_UTF16.get(raw[:2], "latin-1")).encode()
+    if not layout.delimiter or layout.packed or with_row_lines(text) != text:
+        raise DataError("has blanks between numbers, or line breaks in cells; save it without them as CSV", place)
     apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
     reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))
     part = read_csv(path, reading, progress=progress)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.encoding import EMPTY_CELLS
 from slide_gui.data.readers.parts import MOST_CLASSES, DataPart, is_missing
-from slide_gui.data.readers.tables import is_number, split_line
+from slide_gui.data.readers.tables import PACKED, is_number, split_line, unpacked
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, find_column, requested_column
 from slide_gui.text import clean_name, counted, plural
 
@@ -29,7 +29,7 @@ _ORDERED = 7  # an ordered first line of at least this length has column names; 
 _IDENTIFIERS = 10
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
-_SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
+SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -68,6 +68,8 @@ class TableLayout:
         Index of the group column, which is also in `left_out`.
     class_names : dict
         Name of each number in the label column, if a line above the rows has such names.
+    packed : bool
+        True if cells with many numbers are expanded to several columns.
     classes, groups : dict
         Code of each name in the label column, and of each name in the group column, in order of appearance.
     """
@@ -89,6 +91,7 @@ class TableLayout:
     guesses: tuple[Guess, ...]
     place: str
     class_names: dict[str, str]
+    packed: bool
     classes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
 
@@ -184,7 +187,7 @@ def table_layout(
     """Detect the layout of a table from its first lines. `known` are the column names of the training set, if any."""
     lines, comments, blanks = _first_lines(stream, place)
     delimiter = _delimiter([line for line, _, _ in lines], place)
-    rows = [split_line(line, delimiter, place) for line, _, _ in lines]
+    rows, pixels = _rows([line for line, _, _ in lines], delimiter, place)
     class_names = {} if reading.header else _class_names(rows)
     lines, rows = lines[bool(class_names) :], rows[bool(class_names) :]
     line, number, start = lines[0]
@@ -203,9 +206,6 @@ def table_layout(
     if decimal_commas:
         rows = [[_with_point(cell) for cell in row] for row in rows]
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    unpaired = next((at for each, at, _ in lines if each.count(b'"') % 2), None)
-    if unpaired and 2 * len(below) < len(rows) - 1:
-        raise DataError(f"line {unpaired} has an unpaired quotation mark; write each row on one line", place)
     ((n_cells, n_such),) = Counter(map(len, rows)).most_common(1)
     if not below and n_such > 2:
         problem = f"line {number} has {counted(len(first), 'cell')}, but {n_such} of the next lines have {n_cells}"
@@ -234,6 +234,8 @@ def table_layout(
     index = {name: k for k, name in enumerate(columns)}
     left_out = frozenset(index.get(each) or requested_column(each, columns, place) for each in reading.left_out)
     group = None if reading.group is None else requested_column(reading.group, columns, place)
+    if pixels and group is None:
+        group = next((k for k in text - left_out if {x.lower() for x in _filled(samples, k)} <= SET_NAMES), None)
     if group is not None:
         left_out |= {group}
     # A column with the name of a training feature is not a text column, even if most of its cells contain text.
@@ -244,6 +246,10 @@ def table_layout(
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
     texts = frozenset([last]) if coded else text_left
     label, guesses = _label_column(columns, samples, texts, reading, place)
+    if pixels and label is None and reading.label_column is None:
+        others = set(range(len(columns))) - pixels - left_out - text
+        label = others.pop() if len(others) == 1 else None
+        reading = replace(reading, label_column=NO_COLUMN)  # a pixel is never guessed to be the label
     if like is not None and label is not None and not _filled(samples, label):
         guesses.append(Guess("no labels in the test set", "the label column is empty in the first lines"))
         left_out, label = left_out | {label}, None
@@ -299,8 +305,23 @@ def table_layout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
         blanks=blanks, last=last, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
-        class_names=class_names if label == last else {},
+        class_names=class_names if label == last else {}, packed=bool(pixels),
     )  # fmt: skip
+
+
+def _rows(lines: list[bytes], delimiter: bytes, place: str) -> tuple[list[list[str]], set[int]]:
+    """Return the cells of lines, and the columns that were in one cell of each line, like the pixels of FER2013.
+
+    Such a cell has eight or more numbers. Fewer numbers could be one number with blanks between thousands.
+    """
+    rows = [split_line(line, delimiter, place) for line in lines]
+    wide = [split_line(unpacked(line, delimiter), delimiter, place) for line in lines] if delimiter else rows
+    if len(wide[-1]) == len(rows[-1]) or len(set(map(len, wide[1:]))) != 1:
+        return rows, set()
+    widths = [len(cell.split()) if PACKED.fullmatch(cell.encode()) else 1 for cell in rows[-1]]
+    header = [f"{cell} {k}" if n > 1 else cell for cell, n in zip(rows[0], widths, strict=False) for k in range(n)]
+    pixels = {k for k, n in enumerate(n for n in widths for _ in range(n)) if n > 1}
+    return [header if len(wide[0]) == len(rows[0]) else wide[0], *wide[1:]], pixels
 
 
 def _class_names(rows: list[list[str]]) -> dict[str, str]:
@@ -509,7 +530,8 @@ def _label_column(
     if reading.label_column is not None:
         is_none = reading.label_column.lower() == NO_COLUMN
         return None if is_none else requested_column(reading.label_column, columns, place), []
-    used = {k: name.lower() for k, name in enumerate(columns) if name not in reading.left_out}
+    # A repeated name has the number of its column in parentheses.
+    used = {k: re.sub(r" \(\d+\)$", "", name.lower()) for k, name in enumerate(columns) if name not in reading.left_out}
     likely = [k for k, name in used.items() if name in LABEL_NAMES and not (name == "y" and "x" in used.values())]
     if likely:
         label = next((k for k in likely if k in text), likely[0])
@@ -521,7 +543,7 @@ def _label_column(
     # Notes and flags, which most rows lack, are not classes either.
     identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
-    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= _SET_NAMES}
+    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= SET_NAMES}
     identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):

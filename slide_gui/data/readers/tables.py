@@ -103,6 +103,7 @@ _BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into the processor's cache
 _LONGEST_LINE = 1 << 24
 
+PACKED = re.compile(rb'(?m)(?<![^,;\t|\n]) *("?)((?:[-+.\deE]+ +){7,}[-+.\deE]+) *\1 *(?=[,;\t|\r]|$)')
 _SHOWN = 20  # largest number of characters of a cell in a message
 _FLOAT32_BOUND = 2.0**128 - 2.0**103  # a number becomes infinite in float32 if its absolute value is at least this
 
@@ -246,6 +247,8 @@ class RowFormat:
     replace_texts : callable or None
         Function that replaces strings by numbers. It receives the cells of complete rows, which may be quoted if there
         is a delimiter, and the line number of each row.
+    packed : bool
+        True if some cells have eight or more numbers, which are separated by blanks.
     """
 
     columns: int = 0
@@ -253,6 +256,7 @@ class RowFormat:
     delimiter: bytes = b""
     first_line: int = 1
     replace_texts: Replacement | None = None
+    packed: bool = False
 
 
 _NUMBERS = RowFormat()  # rows of numbers that are separated by blanks, as in .amat files
@@ -291,6 +295,7 @@ def read_table(
         chunk = stream.read(max(step - len(rest), len(rest), 1))
         done += len(chunk)
         text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
+        text = unpacked(text, rows.delimiter) if rows.packed else text
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
         if table is None:
@@ -319,6 +324,11 @@ def read_table(
     table.resize(table.filled)
     table.comments, table.blanks = comments, blanks
     return table
+
+
+def unpacked(text: bytes, delimiter: bytes) -> bytes:
+    """Return rows in which each cell of eight or more numbers, separated by blanks, is replaced by these numbers."""
+    return PACKED.sub(lambda cell: delimiter.join(cell[2].split()), text)
 
 
 def _complete_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
