@@ -348,6 +348,8 @@ def test_that_rows_of_zero_or_negligible_weight_take_no_part_and_support_counts_
     np.testing.assert_array_equal(bound.fit(Z, y, weights > 0.0).widths_, bound.fit(Z[used], y[used]).widths_)
     both = (MultiWidthSVC(3, WIDTHS, C=1.0).fit(Z, y, np.maximum(weights, w)).decision_function(Z) for w in (0, 5e-324))
     np.testing.assert_allclose(*both, atol=1e-3)
+    uneven = MultiWidthSVC(3, WIDTHS, C=1e-3).fit(*layers(1100), 10.0 ** (np.arange(1100) % 12 - 9))
+    assert uneven.model_.trained.converged
     with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))
 

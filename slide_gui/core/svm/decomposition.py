@@ -470,16 +470,15 @@ class _WorkingSetSolver:
         stalled, best, first, objective = 0, np.inf, None, np.inf
         while True:
             gap, bias = kkt_gap(residual, beta, box)
-            n_support = int(np.count_nonzero(beta))
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
-            self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, n_support))
+            self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, int(np.count_nonzero(beta))))
             # If the support vectors do not all fit in the working set, a step reduces the objective, but often not the
             # gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # A step may end at a bound of a coefficient. The second argument of `max` is the rounding error of the
-            # objective; it is large if C or weights are huge.
-            length = min(gap, float((box.upper - box.lower).min()))
+            # If C is small, the bounds or the ridge make SMO steps short. The second argument of `max` is the rounding
+            # error of the objective; it is large if C or weights are huge.
+            length = min(gap / (1.0 + float(np.max(box.ridge))), float((box.upper - box.lower).min()))
             least_gain = max(_LEAST_GAIN * gap * length, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
             best = min(best, gap)
@@ -539,8 +538,7 @@ class _WorkingSetSolver:
         These are points with β strictly inside its bounds, and points that violate, or almost violate, an optimality
         condition. `gap` is the optimality gap of all points.
         """
-        box = self._box
-        up, down = beta < box.upper, beta > box.lower
+        up, down = beta < self._box.upper, beta > self._box.lower
         free = up & down
         # If β is strictly inside its bounds at only one point, the bias is the residual of this point, which may be one
         # of the two extreme residuals that define the gap. All violations relative to an extreme residual would have

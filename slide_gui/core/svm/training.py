@@ -299,7 +299,9 @@ class _Sources:
         self.members = [random.permutation(np.flatnonzero(data.codes == code)) for code in range(data.n_classes)]
         self._columns = kernel.varying_columns(data.Z, pulse)
         self._Z, self._embedding, self._memory, self._pulse = data.Z, problems.embedding, parameters.memory, pulse
-        fine = n <= _SMALL or self._too_coarse(n)
+        # With very different weights, float32 may be too inaccurate for the solver to converge.
+        uneven = data.weights is not None and data.weights.min() < 1e-6 * data.weights.max()
+        fine = n <= _SMALL or uneven or self._too_coarse(n)
         self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if fine else np.float32)
         self._shared: list[ClassVectors] = []
         self._free = self._memory - self._bytes(n)
