@@ -123,13 +123,16 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
             raise ValueError("include_input is False, but depth is 0; use at least one layer")
         fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
         rows, classes, codes = labelled_rows(fitted, X, y)
+        svm = MultiWidthSVC(None)
+        svm.set_params(**{name: getattr(self, name) for name in svm.get_params(deep=False) if name != "groups"})
+        # Check the parameters of the SVM before the stack is fitted. The seed is not drawn twice from a RandomState.
+        copy(svm).set_params(random_state=None)._parameters()
         slide = SLIDE(**{name: getattr(self, name) for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.
         slide.set_output(transform="default")
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
         fitted._first = 0 if include_input else rows.shape[1]
-        svm = MultiWidthSVC(len(slide.weights_) + include_input)
-        svm.set_params(**{name: getattr(self, name) for name in svm.get_params(deep=False) if name != "groups"})
+        svm.groups = len(slide.weights_) + include_input
         svm.fit(Z[:, fitted._first :], classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
         self.__dict__ = fitted.__dict__
         self.slide_ = slide
