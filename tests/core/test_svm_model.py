@@ -99,7 +99,7 @@ def test_that_one_class_a_class_of_one_row_a_subset_of_one_row_and_too_little_me
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))
     fit_svm(Z[:4], np.array([0, 1, 0, 1]), SvmParameters(SIZES, subset_size=2, starts=1))
-    with pytest.raises(MemoryError, match=r"needs at least 0\.2496 MB in addition to its input, .* limit of 0\.2 MB"):
+    with pytest.raises(MemoryError, match=r"needs at least 0\.0002496 GB in addition .* limit of 0\.0002 GB"):
         fit_svm(Z[:100], CODES[:100], _given(memory=200_000))
     fit_svm(Z[:100], CODES[:100], _given(memory=300_000))
 

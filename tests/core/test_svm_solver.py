@@ -99,7 +99,7 @@ def test_that_max_iter_limits_the_steps_of_all_working_sets_together(monkeypatch
 def test_that_the_least_memory_is_enough_and_a_byte_less_is_refused(n, dtype):
     (source, y), least = _problem(n, dtype=dtype), decomposition.least_memory(n, np.dtype(dtype).itemsize)
     assert solve(source, y, SolverOptions(False, 1.0, memory=least)).converged
-    with pytest.raises(MemoryError, match=f"training on {n} points needs at least {least / 1e6:.6g} MB"):
+    with pytest.raises(MemoryError, match=f"training on {n} points needs at least {least / 1e9:.6g} GB"):
         solve(source, y, SolverOptions(False, 1.0, memory=least - 1))
     # The working set, the cache and the rows of a new working set together fit into the memory.
     assert 0.9e8 < decomposition.largest_store(5000, 10**8) + 4 * 512 * 5000 <= 1e8

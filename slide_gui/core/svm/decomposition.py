@@ -288,8 +288,8 @@ def solve(
     least = least_memory(n, source.dtype.itemsize)
     if options.memory < least:
         raise MemoryError(
-            f"training on {n} points needs at least {least / 1e6:.6g} MB for kernel values, more than the "
-            f"limit of {options.memory / 1e6:.6g} MB; raise the limit or use fewer points"
+            f"training on {n} points needs at least {least / 1e9:.6g} GB for kernel values, more than the "
+            f"limit of {options.memory / 1e9:.6g} GB; raise the limit or use fewer points"
         )
     limit = np.inf if options.squared else options.C if weights is None else options.C * weights
     ridge = 1.0 / options.C if options.squared else 0.0
@@ -326,9 +326,8 @@ def solve(
         return solution
     del solver
     many = bool(np.count_nonzero(solution.beta) > _MANY * n)
-    options = replace(options, memory=left)
     refined = VectorRows.of(inexact.exact_rows(np.arange(n), steady.pulse))
-    solver = _WorkingSetSolver(refined, y, box, options, scratch, many, False, steady)
+    solver = _WorkingSetSolver(refined, y, box, replace(options, memory=left), scratch, many, False, steady)
     return _certain(solver.run(solution.beta, solution.steps), refined.rounding, options.tol)
 
 

@@ -234,8 +234,7 @@ def _solved_on(client: "Client", problems: PairProblems, progress: Progress) -> 
 
 def _solved(problems: PairProblems, number: int) -> tuple[Indices, Solution]:
     limit_threads(1)
-    (solution,) = problems.solved([number], TaskProgress())
-    return solution
+    return next(problems.solved([number], TaskProgress()))
 
 
 def train(
@@ -321,8 +320,8 @@ class _Sources:
         if free < need:
             raise MemoryError(
                 f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
-                f"{(self._memory - free + need) / 1e6:.6g} MB in addition to its "
-                f"input, more than the limit of {self._memory / 1e6:.6g} MB; raise the limit or use fewer rows"
+                f"{(self._memory - free + need) / 1e9:.6g} GB in addition to its "
+                f"input, more than the limit of {self._memory / 1e9:.6g} GB; raise the limit or use fewer rows"
             )
         return VectorRows([self._vectors(self.members[code]) for code in pair]), free
 

@@ -65,7 +65,7 @@ class WidthsSample:
         job = f"learning {counted(layers, 'width')} on {len(rows)} rows"
         if need > parameters.memory:
             raise MemoryError(
-                f"{job} needs about {need / 1e6:.6g} MB, more than the limit of {parameters.memory / 1e6:.6g} MB; "
+                f"{job} needs about {need / 1e9:.6g} GB, more than the limit of {parameters.memory / 1e9:.6g} GB; "
                 "raise the limit or learn on a smaller subset"
             )
         check_free(need, job, "learn on a smaller subset")
