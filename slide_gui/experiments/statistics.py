@@ -68,6 +68,10 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     and for n − 1 degrees of freedom. The weight of the quantile for k − 1 is the fraction of the variance that is due
     to splits.
 
+    The adjustment corrects tests at the level of 5 %, but not at much lower levels. If the variance was mainly due to
+    splits, p-values below 0.001 occurred in 1 % of the simulated tests with two splits, in 0.4 % with three and in
+    0.1 % with five.
+
     Parameters
     ----------
     values : array_like of shape (k, n)
