@@ -65,7 +65,7 @@ def test_that_colours_of_layers_in_flow_do_not_depend_on_h0_and_other_parameters
     wait(lambda: "without h⁰" in shown(part).about.text())
     assert "panel" not in shown(part).about.text()
     refit(window, ridge=2.0)
-    assert shown(part).about.text().endswith("(not the parameters in the panel)")
+    assert shown(part).about.text().endswith("(the panel’s parameters differ)")
 
 
 @pytest.mark.parametrize("data", [replace(labelled(), image_shape=None)], ids=["table"])

@@ -96,7 +96,7 @@ def test_that_a_cancelled_training_stores_nothing_and_continues_to_the_same_resu
     window.workspace.set_parameters(noise=0.8)
     assert classifier._shares._stale
     classifier.continue_button.click()
-    assert classifier.details.text().startswith("noise 0.30, depth 4 (not the parameters in the panel) · ")
+    assert classifier.details.text().startswith("noise 0.30, depth 4 (the panel’s parameters differ) · ")
     assert not classifier._shares._texts  # no shares of the cancelled training until there are new ones
     assert not classifier.continue_button.isVisible()
     wait(lambda: runs.result is not None and not window.queue.busy)
@@ -119,7 +119,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert runs.cancelled.stack.noise == 0.8
     assert classifier.rate.text() == str(earlier.rate)
     assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
-    assert "noise 0.30, depth 4 (not the parameters in the panel)" in classifier.details.text()
+    assert "noise 0.30, depth 4 (the panel’s parameters differ)" in classifier.details.text()
     assert "widths by span" in classifier.details.text()
     assert "% with median widths" in classifier.details.toolTip()
     assert classifier.gallery.stale

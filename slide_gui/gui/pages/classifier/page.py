@@ -255,7 +255,7 @@ class ClassifierPage(Page):
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
         spec = self._controller.spec
-        at = f"{_place(spec)} (not the parameters in the panel)" if spec is not None and stale else ""
+        at = f"{_place(spec)} (the panel’s parameters differ)" if spec is not None and stale else ""
         if seen.history and spec is not None:
             # `resolved` replaces the criterion "auto" by the criterion that is used for this number of classes.
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)
@@ -300,7 +300,7 @@ class ClassifierPage(Page):
         at = _place(result.spec)
         if not (result.spec.stacked and METHODS[result.spec.method].plain):
             at = describe_spec(replace(result.spec, held_out=None))
-        parts = [self._describe_error(result), f"{at} (not the parameters in the panel)" if stale else at]
+        parts = [self._describe_error(result), f"{at} (the panel’s parameters differ)" if stale else at]
         if not self._controller.shows_open_data:
             parts[1] = f"{result.dataset} at {at} (another data set is open)"
         if not result.is_current:

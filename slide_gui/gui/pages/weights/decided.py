@@ -308,7 +308,7 @@ class DecidedPart(QWidget):
             layers = f"at noise {number(stack.noise)} with {counted(stack.depth, 'layer')}"
             about = f"SVM trained {layers if stack.depth else 'on the raw input'}"
         is_stale = spec.stacked and not self._workspace.has_parameters(stack)
-        return f"input {self._input}, {about}{' (not the parameters in the panel)' if is_stale else ''}"
+        return f"input {self._input}, {about}{' (the panel’s parameters differ)' if is_stale else ''}"
 
     def _share_texts(self, shares: tuple[float, ...]) -> list[str]:
         """Return the name of each layer with its share of the squared distance between input and support vectors."""
