@@ -8,9 +8,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QIcon, QKeySequence
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication, QIcon, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QLineEdit, QMessageBox
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
@@ -108,6 +108,41 @@ class Action(QAction):
         self.setEnabled(not why_not)
         self._describe(why_not)
         return why_not
+
+
+class CommandUpdates(QObject):
+    """Updates the state of a window's commands when the user presses a shortcut, before Qt runs the command.
+
+    Otherwise, a shortcut could run a command that is no longer available, because the window itself updates its
+    commands only after its state has not changed for 100 ms. The command Cancel is also updated when a job has started
+    or ended.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        window.installEventFilter(self)
+        window.session.busy_changed.connect(self._follow_jobs)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Update the commands when a shortcut is pressed, except for Escape in a text field that is being edited."""
+        if event.type() != QEvent.Type.ShortcutOverride:
+            return False
+        window = self._window
+        line = window.focusWidget()
+        is_edited = isinstance(line, QLineEdit) and line.isModified()
+        if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # Escape must revert the edited text instead of cancelling a job.
+            return True
+        # Update the command Cancel now, because `busy_changed` is emitted with a delay after a job has started.
+        self._follow_jobs()
+        if not window.workspace.is_at_rest:
+            window.follow()
+        return False
+
+    @Slot()
+    def _follow_jobs(self) -> None:
+        self._window.actions_by_name["cancel"].follow()
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:

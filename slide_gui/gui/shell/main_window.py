@@ -5,13 +5,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLineEdit,
     QMainWindow,
     QMenu,
     QMenuBar,
@@ -26,7 +25,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
-from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
+from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action, CommandUpdates
 from slide_gui.gui.shell.faults import FaultReporter
 from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
@@ -254,7 +253,7 @@ class MainWindow(QMainWindow):
         self.workspace.problem.connect(self.notice.show_message)
         self.exports.message.connect(self.notice.show_message)
         self.workspace.rested.connect(self.follow)
-        self.session.busy_changed.connect(self._follow_jobs)
+        CommandUpdates(self)
         self.notice.shown_changed.connect(self.follow)
         self.session.place_changed.connect(self._show_where_runs_are_computed)
         self.faults.reported.connect(self._show_fault)
@@ -489,29 +488,6 @@ class MainWindow(QMainWindow):
             return super().focusNextPrevChild(forward)
         central.setFocus()
         return True
-
-    @Slot()
-    def _follow_jobs(self) -> None:
-        """Update the command Cancel, because a job has started or ended."""
-        self.actions_by_name["cancel"].follow()
-
-    def event(self, event: QEvent) -> bool:
-        """When a shortcut is pressed, update the commands before Qt runs the command of the shortcut.
-
-        Otherwise, a shortcut could run a command that is no longer available, because the commands are otherwise
-        updated only after the state of the window has not changed for 100 ms.
-        """
-        if event.type() == QEvent.Type.ShortcutOverride:
-            line = self.focusWidget()
-            is_edited = isinstance(line, QLineEdit) and line.isModified()
-            if is_edited and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-                event.accept()  # Escape must revert the edited text instead of cancelling a job.
-                return True
-            # The signal `busy_changed` is emitted with a delay after a job has started.
-            self._follow_jobs()
-            if not self.workspace.is_at_rest:
-                self.follow()
-        return super().event(event)
 
     @Slot(str)
     def run_command(self, name: str) -> None:
