@@ -208,7 +208,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     deepest = max(sweep.points(), key=lambda point: point.depth)
     options.warn_of_threshold(dataset, deepest.spec.stack)
     opens_no_store = arguments.dry_run and not arguments.store.exists()
-    with nullcontext() if opens_no_store else RunStore(arguments.store) as store:
+    with nullcontext() if opens_no_store else RunStore(arguments.store, read_only=arguments.dry_run) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
         if store is None or arguments.dry_run:
             return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])

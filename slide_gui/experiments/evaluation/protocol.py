@@ -55,9 +55,10 @@ def published(key: str, name: str = "") -> tuple[Published, ...]:
     key = "" if "stand-in" in name else key
     document = toml_resource("paper.toml")
     table = document["table1"]
-    marks = (Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items())
+    found = [(name, percent, table["place"]) for name, percent in table["errors"].get(key, {}).items()]
     others = (other for other in document["others"] if key in other["errors"])
-    return (*marks, *(Published(other["method"], other["errors"][key] / 100, other["place"]) for other in others))
+    found += ((other["method"], other["errors"][key], other["place"]) for other in others)
+    return tuple(Published(name, round(percent / 100, 4), place) for name, percent, place in found)
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
