@@ -81,7 +81,7 @@ def read_csv(
     If the first line has two sizes and class names, as in scikit-learn's iris.csv, the last column has the labels 0, 1,
     … of these classes. The columns then have no names.
 
-    The file may be compressed by gzip. The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Before
+    The file may be compressed by gzip. The text is UTF-8, UTF-16, or else Windows-1252. Before
     the column names or the first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments.
     Blank lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out.
     Line breaks in quoted cells become blanks. A cell of eight or more numbers, separated by blanks, becomes several

@@ -1,4 +1,4 @@
-"""Convert text files in UTF-8, UTF-16 with a byte order mark, or Windows-1252 to UTF-8, and unpack gzip files."""
+"""Convert text files in UTF-8, UTF-16, or Windows-1252 to UTF-8, and unpack gzip files."""
 
 import codecs
 import gzip
@@ -21,7 +21,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 DAMAGED_GZIP = "is a damaged or truncated gzip file; download it again"
 
 _QUOTED = re.compile(rb'(?m)(?<![^,;\t|\n]) *"(?:[^"]|"")*+"(?= *(?:[,;\t|\r]|$))')
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# A byte order mark, or a letter of English; a text in another encoding has no zero byte.
+_UTF16 = {"utf-16-le": rb"\xff\xfe|[\t -~]\0[^\0]", "utf-16-be": rb"\xfe\xff|\0[\t -~]\0"}
 START, _BLOCK = 1 << 12, 1 << 20  # bytes that show the format of a file, and bytes that are converted at a time
 
 
@@ -36,11 +37,17 @@ def unpacked_start(start: bytes, place: str) -> bytes:
     return unpacked
 
 
+def utf16_coding(start: bytes) -> str:
+    """Return the encoding of a text that begins like UTF-16, or an empty string."""
+    return next((coding for coding, pattern in _UTF16.items() if re.match(pattern, start)), "")
+
+
 def utf8_start(start: bytes) -> bytes:
-    """Return the beginning of a text file, converted to UTF-8 if it has a UTF-16 byte order mark."""
-    if not start.startswith(_UTF16_MARKS):
+    """Return the beginning of a text file, converted to UTF-8 if it begins like UTF-16."""
+    if not (coding := utf16_coding(start)):
         return start.rstrip(b"\x1a")
-    return start[: len(start) // 2 * 2].decode("utf-16", "ignore").encode()  # the last character may be incomplete
+    # The last character may be incomplete.
+    return start[: len(start) // 2 * 2].decode(coding, "ignore").lstrip("\ufeff").encode()
 
 
 def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, int]:
@@ -58,14 +65,14 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
     Raises
     ------
     DataError
-        If the file has a UTF-16 byte order mark, but its text is not UTF-16.
+        If the file begins like UTF-16, but is not.
     """
     first = 0
     while (start := stream.read(len(codecs.BOM_UTF8))) == codecs.BOM_UTF8:  # some programs write the mark twice
         first += len(start)
     stream.seek(first)
-    if start.startswith(_UTF16_MARKS):
-        return _converted(stream, size, "utf-16", "is marked as UTF-16 but is not; save it as UTF-8", place)
+    if coding := utf16_coding(start):
+        return _converted(stream, size, coding, "begins like UTF-16 but is not; save it as UTF-8", place)
     return stream, size - first
 
 
@@ -86,7 +93,7 @@ def utf8_stream(
     Raises
     ------
     DataError
-        If the text is neither UTF-8 nor Windows-1252, nor UTF-16 with a byte order mark. Also if a gzip file is damaged
+        If the text is neither UTF-8 nor Windows-1252, nor UTF-16. Also if a gzip file is damaged
         or its contents do not fit into memory.
     """
     if stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC:

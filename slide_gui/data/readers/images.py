@@ -113,8 +113,7 @@ def read_labelled(folder: Path, files: Sequence[Path], level: int, progress: Pro
         left_out = [f"{counted(n, 'picture')} in {clean_name(place)}" for place, n in others.items()]
         left_out += [f"{counted(len(named) - len(listed), 'row')} without a picture"] * (len(named) > len(listed))
         what, why = f"labels of the pictures from {clean_name(path.name)}", f"left out: {', '.join(left_out) or 'none'}"
-        note = Guess(what, why, sure=not left_out)
-        guesses = (note, *table.opened.guesses, *part.opened.guesses)
+        guesses = (Guess(what, why, sure=not left_out), *table.opened.guesses, *part.opened.guesses)
         part = replace(part, labels=table.labels[[bool(same) for same in named]], label_names=table.label_names)
         parts.append(replace(part, place=f"{folder}, labelled by {path.name}", opened=ParseReport(guesses=guesses)))
     return _scaled_to_bit_depth(parts, level) if parts else []

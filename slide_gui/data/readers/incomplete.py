@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.readers.encoding import START, utf8_start, utf8_stream, with_row_lines
+from slide_gui.data.readers.encoding import START, utf8_start, utf8_stream, utf16_coding, with_row_lines
 from slide_gui.data.readers.table_layout import TableLayout, table_layout
 from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _DIGITS = 4  # a filled cell has this number of digits after the leading digit of its column's standard deviation
 
 
@@ -52,7 +51,7 @@ class IncompleteTable:
             The standard deviation of each column, which determines the number of decimals.
         """
         # Text that is decoded and encoded as Latin-1 keeps all its bytes, whether it is UTF-8 or Windows-1252.
-        encoding = _UTF16.get(self.raw[:2], "latin-1")
+        encoding = utf16_coding(self.raw) or "latin-1"
         text, mark = self.raw.decode(encoding), self.layout.delimiter.decode()
         bom = next(each for each in ("\ufeff", codecs.BOM_UTF8.decode("latin-1"), "") if text.startswith(each))
         lines, escaped = text[len(bom) :].split("\n"), re.escape(mark)
@@ -90,7 +89,7 @@ def read_incomplete(
         raise DataError("is not a text file; give a table (.csv), extracted if it is compressed", place)
     with path.open("rb") as file:
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
-    text = raw.decode(_UTF16.get(raw[:2], "latin-1")).encode()
+    text = raw.decode(utf16_coding(raw) or "latin-1").encode()
     if not layout.delimiter or layout.packed or with_row_lines(text) != text:
         raise DataError("has blanks between numbers, or line breaks in cells; save it without them as CSV", place)
     apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
