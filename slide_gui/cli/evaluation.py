@@ -56,7 +56,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stored", action="store_true", help="show the tables of the stored runs; compute no new runs")
     text = "show the tables shipped with the program: those of the full protocol, unless --quick is given"
     parser.add_argument("--shipped", action="store_true", help=text)
-    text = f"write the errors, or the times if the file name begins with times, as a table ({', '.join(_SUFFIXES)})"
+    text = f"write a table of errors, or of times if the file name begins with 'times' ({', '.join(_SUFFIXES)})"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 

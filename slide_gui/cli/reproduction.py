@@ -144,7 +144,7 @@ pre { white-space: pre-wrap; font-size: 12px; }
 
 
 def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
-    """Return the HTML page of the figures and tables whose commands have run.
+    """Return an HTML page with the figures and tables of the commands that have finished.
 
     The page has no scripts and needs no network.
     """

@@ -197,7 +197,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         if not arguments.cold:
             return sweep
         if all(point.spec.neighbour is None for point in sweep.points()):
-            problem = "--cold has no effect on this sweep, in which no run would start from the widths of another"
+            problem = "--cold has no effect on this sweep, because no run starts from the widths of another run"
             raise ValueError(f"{problem}; leave it out")
         return replace(sweep, warm=False)
 

@@ -401,7 +401,7 @@ def test_that_a_run_of_another_results_version_is_listed_and_computed_again(wind
     save(window, tmp_path, old)
     assert runs.subtitle.text() == "1 stored; 1 (grey) with an older or newer results version"
     assert window.session.runs.current_runs() == []
-    assert "results version 1 (this program has another version)" in open_result(window, tmp_path, old)
+    assert "results version 1 (this program uses another results version)" in open_result(window, tmp_path, old)
     assert trained(window).is_current
     assert "results version" not in show_page(window, "classifier").details.text()
     assert len(window.session.runs.current_runs()) == 1

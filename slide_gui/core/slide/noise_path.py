@@ -136,10 +136,10 @@ class NoisePath:
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve the linear system, but with only that part of the ridge that the eigendecomposition includes.
+            """Solve the linear system with the smaller ridge that is part of the eigendecomposition.
 
-            `projected` and `rare` are the right-hand sides: `projected` for the features that are not eliminated, in
-            the eigenbasis, and `rare` for the eliminated features.
+            `projected` is the right-hand side of the common features, in the eigenbasis. `rare` is the right-hand side
+            of the rare features, which are eliminated from the system.
             """
             inner = projected * shrink[:, None]
             if self._rare.size:

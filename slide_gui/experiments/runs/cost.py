@@ -220,12 +220,13 @@ class CostModel:
         """Estimate how many seconds it takes to complete several runs, one of which is being computed.
 
         `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
-        current run has completed `fraction` of its work in `spent` seconds. It reports that it needs another `reported`
-        seconds, or None if it has no estimate. The remaining time of the current run is the weighted mean of this
-        report, with the weight `fraction`, and of the model's estimate. Until a run similar to the current run has been
-        measured, the estimates of similar runs are multiplied by a factor. This factor is the ratio of the actual to
-        the estimated duration of the current run, raised to the power `fraction`. If no run at all has been
-        measured, all estimates are multiplied by this factor.
+        current run has completed `fraction` of its work in `spent` seconds. `reported` is its own estimate of its
+        remaining seconds, or None. The remaining time of the current run is the mean of `reported`, with the weight
+        `fraction`, and of the estimate by this model of costs, with the weight 1 − `fraction`.
+
+        If no run similar to the current run has been measured, the model's estimates of similar runs are multiplied by
+        a factor: the ratio of the actual to the estimated duration of the current run, raised to the power `fraction`.
+        If no run at all has been measured, all estimates are multiplied by this factor.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -556,11 +556,11 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._started = time.monotonic()
 
     def _report(self, fraction: float, payload: object = None) -> None:
-        """Forward a progress report. If runs are computed in this process, wait while the loop is paused.
+        """Forward the progress report of a run. If runs are computed in this process, wait while they are paused.
 
         Reports that contain only a fraction are forwarded at most once per `POLL_SECONDS`. The receivers compute the
-        remaining time at each report, and short runs report thousands of times. Without the limit, this computation
-        would take a third of the duration of short runs.
+        remaining time at each report, and short runs report thousands of times. Without the limit, computing
+        the remaining time would take a third of the duration of short runs.
         """
         self.fraction = fraction
         if isinstance(payload, RunProgress):

@@ -304,7 +304,7 @@ class ClassifierPage(Page):
         if not self._controller.shows_open_data:
             parts[1] = f"{result.dataset} at {at} (another data set is open)"
         if not result.is_current:
-            parts.append(f"results version {result.numerics} (this program has another version)")
+            parts.append(f"results version {result.numerics} (this program uses another results version)")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
         if result.hash in self._controller.library.gone:

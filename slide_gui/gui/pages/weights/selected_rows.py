@@ -299,7 +299,10 @@ class TileSource:
         return [(k, row) for k, row in rows if row is not None and not (row.stale or row.approximate)]
 
     def shows_contributions(self) -> bool:
-        """True if the tiles show contributions, because the user chose them or a few weights would dwarf all others."""
+        """True if the tiles show contributions instead of weights.
+
+        Either the user chose contributions, or a few weights are so large that all others would be invisible.
+        """
         stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
