@@ -336,6 +336,11 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
     return tuple(known[label] if 0 <= label < len(known) else str(label) for label in labels)
 
 
+def listed_names(names: Sequence[str]) -> str:
+    """Return the first six names in quotation marks, separated by commas."""
+    return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
+
+
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Shorten names by omitting the words with which all of them start or end.
 

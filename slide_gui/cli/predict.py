@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, warn
 from slide_gui.cli.store import describe_rate
-from slide_gui.data.assemble import listed_names
 from slide_gui.data.entries import entries
 from slide_gui.data.files import write_whole
 from slide_gui.data.new_rows import read_new_rows
@@ -22,7 +21,7 @@ from slide_gui.experiments.files.model_file import FittedModel, load_model
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.figures.tables import save_table
 from slide_gui.progress import Progress
-from slide_gui.text import counted, dataset_title
+from slide_gui.text import counted, dataset_title, listed_names
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

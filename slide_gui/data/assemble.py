@@ -16,7 +16,7 @@ from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
 from slide_gui.data.reading import Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import count, counted, label_names, plural
+from slide_gui.text import count, counted, label_names, listed_names, plural
 
 _BLOCK = 1 << 20  # number of values that are converted at a time
 OVERSHOOT = 0.1
@@ -261,11 +261,6 @@ def far_columns(rows: NDArray[np.float32], names: tuple[str, ...]) -> str:
     return listed_names([names[k] if names else str(k + 1) for k in np.flatnonzero(far).tolist()])
 
 
-def listed_names(names: Sequence[str]) -> str:
-    """Return the first six names in quotation marks, separated by commas."""
-    return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
-
-
 def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     """Return a warning if test rows belong to classes without training rows.
 
@@ -366,10 +361,8 @@ def refuse_columns(reading: ParseOptions, place: str) -> None:
     options["column to leave out"] = reading.left_out[0] if reading.left_out else None
     for name, value in options.items():
         if value is not None:
-            raise DataError(
-                f"is not a table with commas, semicolons or tabs, so it has no {name}; open it without this option",
-                place,
-            )
+            problem = f"is not a table with commas, semicolons or tabs, so it has no {name}"
+            raise DataError(f"{problem}; open it without this option", place)
 
 
 def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:

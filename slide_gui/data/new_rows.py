@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.data.assemble import OVERSHOOT, far_columns, listed_names, refuse_columns, scaled_rows, sets_of
+from slide_gui.data.assemble import OVERSHOOT, far_columns, refuse_columns, scaled_rows, sets_of
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv
@@ -16,7 +16,7 @@ from slide_gui.data.readers.parts import DataPart, check_labels, label_texts
 from slide_gui.data.readers.table_layout import table_layout
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, counted, plural
+from slide_gui.text import clean_name, counted, listed_names, plural
 
 
 def read_new_rows(
@@ -108,10 +108,8 @@ def read_new_rows(
         # In a text file without column names, the last number of each row was read as its label.
         rows, part = np.column_stack([rows, part.labels]), replace(part, labels=None)
     if rows.shape[1] != n_features:
-        raise DataError(
-            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with these features",
-            place,
-        )
+        problem = f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}"
+        raise DataError(f"{problem}; give rows with these features", place)
     shape = None if any(each.of_shape for each in part.opened.guesses) else part.image_shape
     if image_shape and shape and shape != (image_shape[::-1] if reading.transposed else image_shape):
         (a, b), (c, d) = shape, image_shape

@@ -124,7 +124,7 @@ def read_parts(
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder) or image_files(folder):
-                labelled = read_labelled(folder, _without_submissions(paths), level, progress)
+                labelled = read_labelled(folder, paths, _without_submissions(paths), reading, level, progress)
                 return labelled or _read_without_pictures(
                     paths, partial(_read_files, paths, reading, progress, read_table)
                 )
@@ -259,10 +259,8 @@ def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPa
             role = role_of(path.name)
             of_role = labels.pop(role, None)
             if of_role is not None and of_role[1].size != len(rows):
-                raise DataError(
-                    f"contains {of_role[1].size} labels, but {path.name} has {len(rows)} images; open matching files",
-                    str(of_role[0]),
-                )
+                problem = f"contains {of_role[1].size} labels, but {path.name} has {len(rows)} images"
+                raise DataError(f"{problem}; open matching files", str(of_role[0]))
             report = NO_GUESSES if of_role is not None else _report_labels_file(path)
             parts.append(DataPart(rows, of_role and of_role[1], shape, str(path), role, opened=report))
     for path, _ in labels.values():

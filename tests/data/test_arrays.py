@@ -22,6 +22,7 @@ from slide_gui.data.readers.arrays import known_names, parts_from_named, read_np
 from slide_gui.data.readers.idx import read_idx
 from slide_gui.data.readers.images import read_image, read_image_folder
 from slide_gui.data.readers.matlab import read_mat
+from slide_gui.data.reading import ParseOptions
 from tests.data.writers import IDX_TYPES, mat_bytes, npz_bytes, write, write_idx
 
 
@@ -209,6 +210,7 @@ def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels)
     [
         ("id,label\n3,frog\n1,cat\n0,cat\n", "310", ["frog", "cat", "cat"], "1 picture in train"),
         ("0.png,7\n1.png,8\n2.png,7\n9,8\n3.png,8\n", "0123", [7, 8, 7, 8], "1 row without a picture"),
+        (",age,image,class\n0,31,3,frog\n1,,1,cat\n2,40,0,cat\n", "310", ["frog", "cat", "cat"], "1 picture in train"),
         ("kind;file\n01;train/2\n1;train/0\n01;train/1.png\n", "201", ["01", "1", "01"], "1 picture in train"),
     ],
 )
@@ -223,9 +225,26 @@ def test_that_a_table_of_file_names_labels_the_pictures_next_to_it(tmp_path, tex
     assert data.opened.guesses[0].why == f"left out: 2 pictures in test, {left_out}"
     write(tmp_path / "test.csv", f"image,label\n1,{classes[1]}\n0,{classes[0]}\n")
     assert open_data([tmp_path]).test_labels.tolist() == data.train_labels[[1, 0]].tolist()
+    assert "“sampleSubmission.csv” left out" in [guess.what for guess in open_data([tmp_path]).opened.guesses]
     table.rename(tmp_path / "more.csv").write_text(text + text.splitlines()[-1])
-    with pytest.raises(DataError, match=r"more.csv: has 2 rows for '.*' and 1 picture of this name; leave rows out"):
+    with pytest.raises(DataError, match=r"more.csv: (has several pictures or rows for '.*', .*; leave|may have file)"):
         open_data([tmp_path])
+
+
+def test_that_the_labels_of_pictures_are_chosen_if_several_columns_may_have_them(tmp_path):
+    save_all(tmp_path, "é.png", "1.png", "2.png")
+    write(tmp_path / "meta.csv", "file,kind,age\n2.png,b,3\ne\u0301,a,4\n1,,5\n")
+    with pytest.raises(DataError, match=r"meta.csv: .* columns “file”, and labels in columns “kind”, “age”; choose"):
+        open_data([tmp_path])
+    with pytest.raises(DataError, match=r"line 4, column 2: the class is missing"):
+        open_data([tmp_path], ParseOptions(label_column="kind"))
+    data = open_data([tmp_path], ParseOptions(label_column="AGE", bins=0))
+    assert (data.train_labels.tolist(), data.image_shape) == ([3, 4, 5], (4, 6))
+    assert ("columns “kind” left out", False) in [(guess.what, guess.sure) for guess in data.opened.guesses]
+    assert open_data([tmp_path], ParseOptions(label_column="none")).train_labels is None
+    write(tmp_path / "test.csv", "file,age\n1.png,5\n")
+    with pytest.raises(DataError, match=r"test.csv: .* for '1.png', or another row or table also labels this picture"):
+        open_data([tmp_path], ParseOptions(label_column="age"))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.readers.parts import DataPart, role_of
-from slide_gui.data.reading import Guess, ParseOptions, ParseReport
+from slide_gui.data.readers.encoding import utf8_stream
+from slide_gui.data.readers.parts import DataPart, is_missing, role_of
+from slide_gui.data.readers.table_layout import UNNAMED, table_layout
+from slide_gui.data.readers.tables import split_line
+from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, ParseReport, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, counted, plural
+from slide_gui.text import clean_name, counted, listed_names, plural
 
 # Pictures in the last four formats are refused, because users might not notice that they were left out.
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
@@ -28,6 +31,8 @@ _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MOST_CHECKED, _GREY = 50, 16
 _MOST_PIXELS = 1 << 16
 _MOST_BYTES = 64 << 20
+# Largest numbers of columns of a table of labels, of its rows that are searched for names, and of folders in a note.
+_MOST_COLUMNS, _SAMPLED, _MOST_NAMED = 100, 1000, 10
 _WITH_FRAMES = (".gif", ".tif", ".tiff", ".webp", ".png")
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 _PARTS |= {f"{name}{end}": role for name, role in _PARTS.items() for end in ("_set", "_data", "_images")}
@@ -69,18 +74,27 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     return _scaled_to_bit_depth(parts, level)
 
 
-def read_labelled(folder: Path, files: Sequence[Path], level: int, progress: Progress) -> list[DataPart]:
+def read_labelled(
+    folder: Path, files: Sequence[Path], tables: Sequence[Path], reading: ParseOptions, level: int, progress: Progress
+) -> list[DataPart]:
     """Read the pictures whose file names and labels are in a table in the same folder, as grey images in [0, 1].
 
     The pictures are in the folder or in two levels of sub-folders. If sub-folders have “test” in their names, only a
     table with “test” in its name labels the pictures in them. File names may lack the suffix, and may include the
     sub-folders. Pictures without a label and rows without a picture are left out, and notes report them.
 
+    The labels are in the column of the option `label_column`, in the only column named label, labels, class, y or
+    target, or in the only other column. Empty columns do not count, and row numbers in the first column do not, either.
+
     Parameters
     ----------
     files : sequence of Path
-        The data files of the folder. The result is empty if none of them is a table of two columns, in which at least
-        half of the rows name a picture.
+        The data files of the folder. A note reports those that are not used.
+    tables : sequence of Path
+        The files that may be tables of labels. The result is empty if no column of them names a picture in at least
+        half of the rows.
+    reading : ParseOptions
+        Options for reading the tables.
     level, progress
         Same as for `read_image_folder`.
 
@@ -95,41 +109,83 @@ def read_labelled(folder: Path, files: Sequence[Path], level: int, progress: Pro
     for file in pictures:
         path = file.relative_to(folder)
         for name in {path.name, path.stem, path.as_posix(), path.with_suffix("").as_posix()}:
-            by_name[role_of(str(path.parent))].setdefault(name, []).append(file)
-    parts = []
-    for path, step in progress.each(files):
+            by_name[role_of(str(path.parent))].setdefault(normalize("NFC", name), []).append(file)
+    parts, labelled, unused = [], set[Path](), [clean_name(path.name) for path in files]
+    for path, step in progress.each(sorted(tables, key=lambda path: role_of(path.name) == "test")):
         known = by_name[role_of(path.name)] or by_name["train"]
-        table = _table_of_labels(path, known) if path.stat().st_size < _MOST_BYTES else None
-        if table is None or table.labels is None or table.groups is None:
+        table = _table_of_labels(path, known, reading) if path.stat().st_size < _MOST_BYTES else None
+        if table is None or table.groups is None:
             continue
+        if reading.group is not None:
+            raise DataError("labels pictures, which cannot have groups; open it without this option", table.place)
         named = [known.get(name, []) for name in table.group_names]
         for name, same, n_rows in zip(table.group_names, named, np.bincount(table.groups), strict=True):
-            if len(same) > 1 or n_rows > 1:
-                problem = f"has {counted(n_rows, 'row')} for {name!r} and {counted(len(same), 'picture')} of this name"
+            if len(same) > 1 or n_rows > 1 or not labelled.isdisjoint(same):
+                problem = f"has several pictures or rows for {name!r}, or another row or table also labels this picture"
                 raise DataError(f"{problem}; leave rows out, or write the folders before the names", table.place)
+            labelled.update(same)
         listed = [(file, 0) for same in named for file in same]
         part = _read_part(folder, table.role, (), step, listed)
         others = Counter(file.parent.name for file in sorted({*pictures}.difference(file for file, _ in listed)))
-        left_out = [f"{counted(n, 'picture')} in {clean_name(place)}" for place, n in others.items()]
+        shown = others if len(others) < _MOST_NAMED else {f"{len(others)} folders": others.total()}
+        left_out = [f"{counted(n, 'picture')} in {clean_name(place)}" for place, n in shown.items()]
         left_out += [f"{counted(len(named) - len(listed), 'row')} without a picture"] * (len(named) > len(listed))
         what, why = f"labels of the pictures from {clean_name(path.name)}", f"left out: {', '.join(left_out) or 'none'}"
-        guesses = (Guess(what, why, sure=not left_out), *table.opened.guesses, *part.opened.guesses)
-        part = replace(part, labels=table.labels[[bool(same) for same in named]], label_names=table.label_names)
-        parts.append(replace(part, place=f"{folder}, labelled by {path.name}", opened=ParseReport(guesses=guesses)))
+        is_sure = not left_out and len({file.parent for file, _ in listed}) == 1  # several folders may be classes
+        guesses = (Guess(what, why, sure=is_sure), *table.opened.guesses, *part.opened.guesses)
+        labels = None if table.labels is None else table.labels[[bool(same) for same in named]]
+        place, opened = f"{folder}, labelled by {path.name}", replace(table.opened, guesses=guesses)
+        parts.append(replace(part, labels=labels, label_names=table.label_names, place=place, opened=opened))
+        unused.remove(clean_name(path.name))
+    if parts and unused:
+        note = Guess(f"{listed_names(unused)} left out", "next to pictures, only tables with their file names are read")
+        parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(*parts[0].opened.guesses, note)))
     return _scaled_to_bit_depth(parts, level) if parts else []
 
 
-def _table_of_labels(path: Path, by_name: Mapping[str, object]) -> DataPart | None:
-    """Return a table of labels with the names of pictures as its groups, or None if the file is not such a table."""
-    for header, k in product((None, False), (0, 1)):
-        with suppress(DataError):
-            reading = ParseOptions(f"#{2 - k}", header, group=f"#{k + 1}")
-            table = read_csv(path, reading, allow_no_features=True, progress=NO_PROGRESS)
-            columns, n_named = table.opened.columns, sum(name in by_name for name in table.group_names)
-            is_row = table.opened.header and columns[k] in by_name  # the first line does not have column names
-            if len(columns) > 2 or (2 * n_named >= len(table.rows) and not is_row):
-                return table if len(columns) == 2 else None
-    return None
+def _table_of_labels(path: Path, by_name: Mapping[str, object], reading: ParseOptions) -> DataPart | None:
+    """Return a table of labels with the names of pictures as its groups, or None if no column names pictures."""
+    place, all_columns = str(path), tuple(f"#{k}" for k in range(1, _MOST_COLUMNS + 1))
+    try:
+        with path.open("rb") as file:
+            stream, _, _ = utf8_stream(file, path.stat().st_size, place)
+            # No column is a feature. The argument `before_test` permits the numbers of columns that do not exist.
+            options = ParseOptions(NO_COLUMN, reading.header, left_out=all_columns)
+            layout = table_layout(stream, options, place, before_test=True)
+            stream.seek(layout.start)
+            lines = stream.read(_MOST_BYTES).splitlines()
+        step, columns = 1 + len(lines) // _SAMPLED, layout.columns
+        rows = [row for line in lines[::step] if len(row := split_line(line, layout.delimiter, place)) == len(columns)]
+    except DataError:
+        return None
+    cells = [[normalize("NFC", cell.strip()) for cell in column] for column in zip(*rows, strict=True)]
+    lower = [name.lower() for name in columns]
+    likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
+    naming = [k for k in range(len(cells)) if k not in likely and 2 * len(by_name.keys() & {*cells[k]}) >= len(rows)]
+    if not naming or len(columns) > _MOST_COLUMNS:
+        return None
+    if reading.header is None and layout.named and any(columns[k] in by_name for k in naming):
+        return _table_of_labels(path, by_name, replace(reading, header=False))  # the first line is a row
+    numbered = any(cells[0] == [str(first + step * k) for k in range(len(rows))] for first in (0, 1))
+    naming = [k for k in naming if k or not numbered or len(naming) == 1]
+    possible = likely or [k for k, column in enumerate(cells) if k not in naming and not all(map(is_missing, column))]
+    if numbered and (possible[1:] or columns[0] in UNNAMED):
+        possible = [k for k in possible if k]
+    if (label := reading.label_column) is not None:
+        possible = [] if label.lower() == NO_COLUMN else [requested_column(label, columns, place)]
+        naming = [k for k in naming if k not in possible]
+    if len(naming) != 1 or (len(possible) != 1 and label is None):
+        names, labels = (listed_names([columns[k] for k in some]) or "none" for some in (naming, possible))
+        problem = f"may have file names of pictures in columns {names}, and labels in columns {labels}"
+        raise DataError(f"{problem}; choose the labels (--label-column), or keep one column of each", place)
+    rest = [k for k in range(len(columns)) if k not in (naming[0], *possible)]
+    label = f"#{possible[0] + 1}" if possible else NO_COLUMN
+    options = ParseOptions(label, reading.header, left_out=tuple(f"#{k + 1}" for k in rest), group=f"#{naming[0] + 1}")
+    table = read_csv(path, options, allow_no_features=True, progress=NO_PROGRESS)
+    left_out = Guess(f"columns {listed_names([columns[k] for k in rest])} left out", "only pixels are features")
+    guesses = (*[left_out] * bool(rest), *table.opened.guesses)
+    unlabelled = "" if possible else "the pictures have no labels; choose the label column"
+    return replace(table, opened=replace(table.opened, guesses=guesses, unlabelled=unlabelled))
 
 
 def has_pictures(folder: Path) -> bool:
@@ -171,10 +227,8 @@ def read_image(path: Path) -> NDArray[np.float32]:
     try:
         with Image.open(content, formats=_FORMATS) as picture:
             if picture.width * picture.height > _MOST_PIXELS:
-                raise DataError(
-                    f"has {picture.width} × {picture.height} pixels, expected at most {_MOST_PIXELS}; make it smaller",
-                    str(path),
-                )
+                problem = f"has {picture.width} × {picture.height} pixels, expected at most {_MOST_PIXELS}"
+                raise DataError(f"{problem}; make it smaller", str(path))
             upright: Image.Image = ImageOps.exif_transpose(picture)
             if upright.mode[0] in "FI":  # 16 bits per pixel
                 wide: NDArray[np.float32] = np.asarray(upright, np.float32) / np.float32(65535)
@@ -217,11 +271,9 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     # Pictures of 8 bits fit a model of 16-bit pictures, and the reverse: white, 255 or 65535, is scaled to 1 in both.
     if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):
         if high > level if deep else level != 255:
-            raise DataError(
-                f"has pixels {f'up to {high}' if deep else 'of 8 bits'}, but the training pixels range "
-                f"from 0 to {level}; save the pictures like those of the training set",
-                parts[0].place,
-            )
+            found = f"has pixels {f'up to {high}' if deep else 'of 8 bits'}"
+            problem = f"{found}, but the training pixels range from 0 to {level}"
+            raise DataError(f"{problem}; save the pictures like those of the training set", parts[0].place)
         used = level
     if deep and used < 65535:
         for row in rows:
@@ -257,11 +309,9 @@ def _read_part(
         # The command is complete, so that it can be copied to a terminal.
         folders = "*/" * len(file.relative_to(folder).parts[1:])
         command = f"mogrify -auto-orient -resize '{w}x{h}!' {folders}*{file.suffix}"
-        raise DataError(
-            f"has {width} × {height} pixels, but {clean_name(first.name)} has {w} × {h}{more}; make all "
-            f"pictures the same size, with ImageMagick in a copy of {clean_name(folder.name)}: {command}",
-            str(file),
-        )
+        problem = f"has {width} × {height} pixels, but {clean_name(first.name)} has {w} × {h}{more}"
+        remedy = f"make all pictures the same size, with ImageMagick in a copy of {clean_name(folder.name)}: {command}"
+        raise DataError(f"{problem}; {remedy}", str(file))
     labels = np.array([label for _, label in files], np.int64) if names else None
     unlabelled = "" if names else "the pictures are not in sub-folders; move those of each class to a sub-folder"
     n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)

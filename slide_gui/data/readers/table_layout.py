@@ -19,6 +19,9 @@ from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, 
 from slide_gui.text import clean_name, counted, plural
 
 DELIMITERS = (b",", b";", b"\t", b"|")
+# Names of a first column without a name, which pandas or R may have written to number the rows.
+UNNAMED = ("column 1", "Unnamed: 0")
+
 _LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start of a table from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
@@ -265,7 +268,7 @@ def table_layout(
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
-    numbered &= columns[0] in ("column 1", "Unnamed: 0") and columns[0] not in known and 0 not in (label, *left_out)
+    numbered &= columns[0] in UNNAMED and columns[0] not in known and 0 not in (label, *left_out)
     if numbered and (known or reading.header is None):
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
