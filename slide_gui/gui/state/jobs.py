@@ -181,6 +181,8 @@ class JobQueue(QObject):
         self._turn = QTimer(self, singleShot=True, interval=_TURN_MILLISECONDS)
         self._turn.timeout.connect(self._interrupt_requested)
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
+        self._title = QTimer(self, singleShot=True, interval=round(1000 * _TITLE_SECONDS))
+        self._title.timeout.connect(self._announce)
         self._rest.timeout.connect(self.busy_changed)
 
     @property
@@ -250,6 +252,7 @@ class JobQueue(QObject):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)
+        self._announce()
         self._report_busy()
         return job.number
 
@@ -287,7 +290,7 @@ class JobQueue(QObject):
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
-        for timer in (self._timer, self._turn, self._rest):
+        for timer in (self._timer, self._turn, self._rest, self._title):
             timer.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -360,11 +363,14 @@ class JobQueue(QObject):
                 if job.restarts:
                     job.yielding.set()
 
+    @Slot()
     def _announce(self) -> None:
         job = next((job for job in self._jobs.values() if job.title), None)
         if job is not None and job.started and time.monotonic() - job.started > _TITLE_SECONDS:
             self.status = job.status()
             self.status_changed.emit(self.status)
+        elif job is not None and not self._title.isActive():
+            self._title.start()  # Check again later, because some jobs do not report progress for seconds.
         elif self.status is not None and job is None:
             self.status = None
             self.status_changed.emit(None)
