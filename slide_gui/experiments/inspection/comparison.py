@@ -60,7 +60,8 @@ class RunComparison:
     why_not : str
         The reason why `rows` is None, as a sentence. Empty if `rows` is given.
     label_names, feature_names : tuple of str
-        Names of the classes and of the features in the data set of both runs. Empty if this data set is not open.
+        Names of the classes and of the features in the data set of both runs. If this data set is not open, the classes
+        are named by their labels, for example "class 0", and `feature_names` is empty.
     """
 
     first: RunResult | StoredRun
