@@ -200,6 +200,8 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
         marks.append(view.readout.accessibleDescription().count("≈h"))
 
     refit(window, depth=1)
+    look()
+    assert "→" not in seen.pop()[2][0]
     window.workspace.fitting.changed.connect(look)
     refit(window, depth=4, ridge=1e-3)
     assert (3 in marks, marks[-1]) == (True, 0)  # number of layers with approximate numbers

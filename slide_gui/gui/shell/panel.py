@@ -500,7 +500,8 @@ class ParameterPanel(VerticalScroll):
             fresh = min(workspace.fitting.n_fresh, depth)
             self._note.setText(f"{doing} {fresh} of {depth} layers are fitted")
         else:
-            errors = f"{mean_square(stack.layers[0].error)} → {mean_square(stack.layers[depth - 1].error)}"
+            ends = dict.fromkeys((stack.layers[0], stack.layers[depth - 1]))
+            errors = " → ".join(mean_square(layer.error) for layer in ends)
             text, seconds = f"Fitted · reconstruction error {errors}", workspace.fitting.seconds
             if seconds and len(stack.layers) == depth:
                 text = f"Fitted in {significant(seconds, 2)} s · reconstruction error {errors}"
