@@ -250,6 +250,7 @@ def test_that_a_session_with_invalid_values_is_refused_and_nothing_is_lost(windo
     window.keeper.save(tmp_path / "mine")
     whole = (tmp_path / "mine.slide-session").read_text()
     before = window.workspace.state
+    window.recent.add([tmp_path / "mine.slide-session"])
     for part, entries, said in REFUSED:
         document = json.loads(whole)
         document["session"][part] |= entries
@@ -257,6 +258,7 @@ def test_that_a_session_with_invalid_values_is_refused_and_nothing_is_lost(windo
         drop(window, tmp_path / "mine.slide-session")
         assert said in window.notice.accessibleName()
         assert "mine.slide-session" in window.notice.accessibleName()
+        assert tmp_path / "mine.slide-session" not in [each.paths[0] for each in window.recent.openings]
         settle()
         assert window.workspace.state == before
 

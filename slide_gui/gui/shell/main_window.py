@@ -310,12 +310,15 @@ class MainWindow(QMainWindow):
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
         paths = sessions if len(sessions) == 1 else paths  # Of the files of a bundle, open only the session file.
-        if len(paths) != 1 or not self.keeper.open(paths[0]):
+        is_valid = self.keeper.open(paths[0]) if len(paths) == 1 else None
+        if is_valid is None:
             if not self.pages.shown().needs():  # This page does not depend on the open data, so it would not change.
                 self.pages.turn_to("weights")
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
-        else:
+        elif is_valid:
             self.recent.add(paths)
+        else:
+            self.recent.remove(paths)
 
     def restore_place(self) -> None:
         """Restore the position and size of the window closed last. Qt adjusts them if they are off the screen."""

@@ -123,8 +123,10 @@ class SessionKeeper(QObject):
 
     # Restoring -----------------------------------------------------------------------------------------------------
 
-    def open(self, path: Path, folders: Iterable[Path] = ()) -> bool:
-        """Restore the session that a session file or an exported picture contains. Return False if there is no session.
+    def open(self, path: Path, folders: Iterable[Path] = ()) -> bool | None:
+        """Restore the session that a session file or an exported picture contains.
+
+        Return None if there is no session, and False if the session is invalid.
 
         Parameters
         ----------
@@ -134,11 +136,12 @@ class SessionKeeper(QObject):
         try:
             record = read_session(path)
             if record is None:
-                return False
+                return None
             _check(record.selection, path)
             self._restore(record, path, folders)
         except DataError as error:
             self.message.emit(UserMessage(_TITLE, sentence(error)))
+            return False
         return True
 
     def _restore(self, record: SessionRecord, path: Path, folders: Iterable[Path]) -> None:

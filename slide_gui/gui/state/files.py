@@ -147,13 +147,21 @@ class RecentFiles:
 
     def add(self, paths: Sequence[Path | str]) -> None:
         """Add files that were opened together to the beginning of the list."""
-        if not paths:
-            return
-        opening = RecentOpening(tuple(Path(path).absolute() for path in paths))
-        others = [each for each in self._stored() if each != opening]
-        listed = [list(map(str, each.paths)) for each in (opening, *others)][:MOST_RECENT]
-        self._settings.setValue(_KEY, json.dumps(listed))
+        if paths:
+            self.remove(paths)
+            self._store([RecentOpening(_absolute(paths)), *self._stored()])
+
+    def remove(self, paths: Sequence[Path | str]) -> None:
+        """Remove files that were opened together from the list."""
+        self._store([each for each in self._stored() if each.paths != _absolute(paths)])
+
+    def _store(self, openings: Sequence[RecentOpening]) -> None:
+        self._settings.setValue(_KEY, json.dumps([list(map(str, each.paths)) for each in openings[:MOST_RECENT]]))
 
     def forget(self) -> None:
         """Remove all entries from the list."""
         self._settings.remove(_KEY)
+
+
+def _absolute(paths: Sequence[Path | str]) -> tuple[Path, ...]:
+    return tuple(Path(path).absolute() for path in paths)
