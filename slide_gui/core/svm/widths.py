@@ -15,7 +15,7 @@ from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameter
 from slide_gui.core.svm.training import StepLog, TrainingSet, rows_of
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
-from slide_gui.text import counted
+from slide_gui.text import count, counted
 
 _CACHED_ROWS = 64  # rows per tile; for 2 500 columns, all arrays of a tile fit in the processor cache
 
@@ -62,7 +62,7 @@ class WidthsSample:
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
         need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
-        job = f"learning {counted(layers, 'width')} on {len(rows)} rows"
+        job = f"learning {counted(layers, 'width')} on {count(len(rows))} rows"
         if need > parameters.memory:
             raise MemoryError(
                 f"{job} needs about {need / 1e9:.6g} GB, more than the limit of {parameters.memory / 1e9:.6g} GB; "
@@ -70,7 +70,7 @@ class WidthsSample:
             )
         check_free(need, job, "learn on a smaller subset")
         steady = MonotonicProgress(progress)
-        steady.report(0.0, Stage(f"computing distances between {len(rows)} rows"))
+        steady.report(0.0, Stage(f"computing distances between {count(len(rows))} rows"))
         some = data.take(rows, steady.pulse)
         medians = median_distances(some.Z, data.sizes, seed=parameters.seed, progress=steady.pulse)
         distances = layer_distances(some.Z, data.sizes, steady.pulse)
@@ -416,7 +416,7 @@ def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgres
     """
     ends = []
     for done, (number, origin, begin, curvature) in enumerate(starts):
-        stage = Stage(f"learning widths on {len(part.sample.codes)} rows", done, len(starts))
+        stage = Stage(f"learning widths on {count(len(part.sample.codes))} rows", done, len(starts))
         progress.report(done / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
