@@ -303,6 +303,7 @@ def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_also_after_a_
     slider.setValue(62)
     wait(lambda: estimated_part(controller) == "test")
     assert set(states) == {"refining"}
+    assert "estimates are not exported" in curves.why_nothing_to_export()
     (before,) = curves.points()
     assert (controller.estimated.stack.noise, before.noise) == (0.62, 0.62)
     validation = Setting.of(replace(controller.estimated, evaluate="validation", training="split"))
@@ -368,6 +369,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)
     wait(lambda: "used the open data" in runs.comparison.why_not.text())
+    assert runs.comparison.numbers().startswith("class\tpredicted as class 0\tpredicted as class 1")
     for stop in (window.actions_by_name["cancel"].trigger, lambda: window.queue.stop(max(window.queue._jobs))):
         runs.run_table.compare_requested.emit(keys)
         assert (runs.comparison.answer.text(), runs.comparison.why_not.isVisible()) == ("Comparing…", False)

@@ -266,7 +266,8 @@ class CurvesPage(Page):
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
-        return self._controller.why_not() or "No errors yet. Press Sweep, or train a classifier on the Classifier page."
+        remedy = "Press Sweep, or train a classifier on the Classifier page."
+        return self._controller.why_not() or f"No run is complete yet, and estimates are not exported. {remedy}"
 
     def numbers(self) -> str:
         names, cells = [], []
