@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitProgress
@@ -215,7 +216,8 @@ def test_that_median_widths_have_a_row_below_the_papers_if_widths_are_learned_an
     median = rows[keys.index("median")]
     assert (median.title, median.note, keys.index("median")) == ("SLIDE-SVM *", "median widths", 7)
     assert [cell.note for cell in median.cells] == ["not run yet"] * 3 + ["not in the protocol"]
-    cells = tuple(Cell(cell.data, cell.method, 3) for cell in choice.table)
+    part = (replace(answers((0.1,), 1.0)[0], row_errors=None),), ErrorRate.of_run(0.1, 1000)
+    cells = tuple(Cell(cell.data, cell.method, 3, *part[: 2 * (cell.method == "raw-svm")]) for cell in choice.table)
     epochs = RunProgress(epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
     for split, live, note, fraction in (
         (SplitProgress("rectangles", "slide-svm", 1, 7, 28), None, "split 2 of 3: selecting 7 / 28", 7 / 29 / 3),
@@ -227,4 +229,4 @@ def test_that_median_widths_have_a_row_below_the_papers_if_widths_are_learned_an
             wanted = f"split {split.split + 1} of 3: paused" if paused else note
             assert rows[split.method].cells[0].note == wanted
             assert rows[split.method].cells[0].fraction == pytest.approx(0.0 if paused else fraction)
-        assert rows["raw-svm"].cells[0].note == "waiting"
+        assert rows["raw-svm"].cells[0].note == "shipped, 1 of 3 splits, waiting"

@@ -54,17 +54,16 @@ def error_rows(
         if cell is None:
             return EvaluationCell(note="not in the protocol")
         active = [each for each in state.active if (each.data, each.method) == (cell.data, cell.method)]
-        fraction = None
+        fraction, is_shipped = None, cell.shipped_rate is not None and cell.answers[0].row_errors is None
         if running and active:
             note, fraction = _active_text(state, active, cell.n_splits, paused)
             fraction = (len(cell.answers) + fraction) / max(cell.n_splits, 1)
         elif cell.complete:
-            computed_here = cell.shipped_rate is None or cell.answers[0].row_errors is not None
-            note = counted(cell.n_splits, "split") if computed_here else "shipped"
+            note = "shipped" if is_shipped else counted(cell.n_splits, "split")
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""
-            done = f"{len(cell.answers)} of {cell.n_splits} splits"
+            done = f"{'shipped, ' * is_shipped}{len(cell.answers)} of {cell.n_splits} splits"
             note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
         aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
         other, result = state.comparison(cell), comparison_result(state, cell)
