@@ -56,6 +56,9 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
             for row, column in ((1, 1), (3, 4), (4, 2)):
                 dark = image.pixelColor(10 * column + 5, 10 * row + 5).lightness() < 128
                 assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
+    decided._names = lambda: ("cultivar of the grape 1", "cultivar of the grape 2")
+    decided._show()
+    assert decided.title.text().startswith("“…")  # shortened, because the full names do not fit
 
 
 def test_that_colours_of_layers_in_flow_do_not_depend_on_h0_and_other_parameters_of_a_decision_are_named(window, part):

@@ -257,14 +257,16 @@ class DecidedPart(QWidget):
     def _show_decision(self, decision: Decision, names: tuple[str, ...]) -> None:
         dataset, flip = self._workspace.dataset, self.controller.flip
         assert dataset is not None
-        first, second = (f"“{names[code]}”" for code in (decision.first, decision.second))
         by = _margin_text(decision.margin)
         # A negative margin means that the SVM for these two classes prefers the second one. The first is predicted
         # because more of the pairwise SVMs vote for it, or because equally many do and its sum of margins is larger.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"
-        self.title.setText(f"{first} beats {second} by {by}")
+        for each in (names, told_apart(names)):
+            self.title.setText(f"“{each[decision.first]}” beats “{each[decision.second]}” by {by}")
+            if self.title.shown_text() == self.title.text():
+                break
         self.about.setText(self._about())
         shown = _bars(decision, names)[:_MOST_BARS]
         advance = self._bars[0][0].fontMetrics().horizontalAdvance
