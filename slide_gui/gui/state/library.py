@@ -187,8 +187,8 @@ class RunLibrary(QObject):
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
                 why_not = "Weights are shown only if both runs used the open data."
                 labels = (label for each in (first, second) if isinstance(each, RunResult) for label in each.labels)
-                names = tuple(f"class {label}" for label in range(1 + max(labels, default=-1)))
-                return RunComparison(first, second, None, why_not, None, names)
+                classes = tuple(f"class {label}" for label in range(1 + max(labels, default=-1)))
+                return RunComparison(first, second, None, why_not, None, classes)
             if not max(first.spec.stack.depth, second.spec.stack.depth):
                 return RunComparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
             rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress.part(0.1, 1.0))
