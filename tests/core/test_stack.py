@@ -241,6 +241,13 @@ def test_that_little_noise_gives_a_small_nonzero_error():
     assert errors[3] / errors[2] == pytest.approx(1000, rel=0.1)
 
 
+def test_that_the_error_is_accurate_if_the_ridge_is_much_larger_than_the_scatter():
+    scatter = scatter_of(1e-6 * np.random.default_rng(0).random((100, 64)))
+    squares, sums, bias = np.diag(scatter)[:-1], scatter[-1, :-1], scatter[-1, :-1] / (100 + 10)
+    found = reconstruction_error(scatter, denoiser_weights(scatter, 0.999999, 10.0), 0.999999, 10.0)
+    assert found == pytest.approx(np.mean(squares - 2 * bias * sums + 100 * bias**2) / 100, rel=1e-9, abs=0.0)
+
+
 def test_that_bad_parameters_are_refused_by_name_and_a_clearly_negative_error_is_refused():
     dead_feature = r"E\[Q\] is singular because feature \d+ is 0 in every row .* use a ridge above 0"
     not_fitted = r"the weights were not fitted to this scatter matrix with noise level 0\.3"

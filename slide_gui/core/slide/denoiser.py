@@ -37,6 +37,7 @@ _ACCURATE = 1e-9  # if no relative correction of these rows is larger than this,
 _NEGLIGIBLE = 1e-10  # rows of W are corrected until the expected relative size of the next correction is below this
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
+_LARGE_RIDGE = 1e8  # largest ratio of the ridge to p² · mean Σ x² at which rounding errors of W_aa are negligible
 _ROUNDING = 1e-4  # a negative error of up to this relative size is treated as rounding error; float32 gives up to 3e-5
 
 
@@ -233,7 +234,8 @@ def reconstruction_error(
     matrix, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with a unit vector e_a, the keep probability
     p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the
     samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly equal numbers and takes only
-    d² operations.
+    d² operations. If the ridge is much larger than the scatter, however, it would multiply rounding errors of W_aa by
+    the ridge. The equal value S_aa − W_a · E[P]_a − ridge ‖W_a‖² is then computed instead.
 
     If `features` is given, `weights` must contain only the rows of these features. The result is then the mean error
     of these features.
@@ -248,6 +250,10 @@ def reconstruction_error(
     gain = noise * np.diag(scatter)[rows] + ridge / p
     squares = np.einsum("ij,ij->i", weights, weights)
     total = float(gain @ np.diag(weights[:, rows]) - ridge * squares.sum())
+    trace = float(np.diag(scatter)[rows].sum())
+    if ridge * d > _LARGE_RIDGE * p * p * trace:
+        fitted = float(np.sum(weights * (scatter[rows] * survival(noise, len(scatter) - 1))))
+        total = trace - fitted - ridge * float(squares.sum())
     # Rounding errors are proportional to the norm of a row of W. For a feature that hardly varies, the bias
     # and thus the norm are much larger than the diagonal entry of W.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
