@@ -55,10 +55,10 @@ def published(key: str, name: str = "") -> tuple[Published, ...]:
     key = "" if "stand-in" in name else key
     document = toml_resource("paper.toml")
     table = document["table1"]
-    found = [(name, percent, table["place"]) for name, percent in table["errors"].get(key, {}).items()]
+    rows = [(name, percent, table["place"]) for name, percent in table["errors"].get(key, {}).items()]
     others = (other for other in document["others"] if key in other["errors"])
-    found += ((other["method"], other["errors"][key], other["place"]) for other in others)
-    return tuple(Published(name, round(percent / 100, 4), place) for name, percent, place in found)
+    rows += ((other["method"], other["errors"][key], other["place"]) for other in others)
+    return tuple(Published(name, round(percent / 100, 4), place) for name, percent, place in rows)
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
