@@ -25,7 +25,7 @@ _TILE = 256
 
 
 class NotConverged(ArithmeticError):
-    """Raised if an SVM does not converge. Criteria that are defined only for the optimal SVM then cannot be computed."""
+    """Raised if an SVM does not converge. Criteria that are defined only for the optimal SVM are then unavailable."""
 
 
 @dataclass(frozen=True)
