@@ -110,7 +110,8 @@ def read_labelled(
         path = file.relative_to(folder)
         for name in {path.name, path.stem, path.as_posix(), path.with_suffix("").as_posix()}:
             by_name[role_of(str(path.parent))].setdefault(normalize("NFC", name), []).append(file)
-    parts, labelled, unused = [], set[Path](), [clean_name(path.name) for path in files]
+    parts: list[DataPart] = []
+    labelled, unused = set[Path](), [clean_name(path.name) for path in files]
     for path, step in progress.each(sorted(tables, key=lambda path: role_of(path.name) == "test")):
         known = by_name[role_of(path.name)] or by_name["train"]
         table = _table_of_labels(path, known, reading) if path.stat().st_size < _MOST_BYTES else None
@@ -271,8 +272,8 @@ def _scaled_to_bit_depth(parts: list[DataPart], level: int) -> list[DataPart]:
     # Pictures of 8 bits fit a model of 16-bit pictures, and the reverse: white, 255 or 65535, is scaled to 1 in both.
     if level in _LEVELS and (used, level) != ((65535, 255) if deep else (255, 65535)):
         if high > level if deep else level != 255:
-            found = f"has pixels {f'up to {high}' if deep else 'of 8 bits'}"
-            problem = f"{found}, but the training pixels range from 0 to {level}"
+            pixels = f"has pixels {f'up to {high}' if deep else 'of 8 bits'}"
+            problem = f"{pixels}, but the training pixels range from 0 to {level}"
             raise DataError(f"{problem}; save the pictures like those of the training set", parts[0].place)
         used = level
     if deep and used < 65535:
