@@ -100,7 +100,7 @@ USAGE = {
     "sweep tiny.npz --store r --dry-run --figure c.pdf": "--figure has no effect with --dry-run; leave one of them",
     "sweep tiny.npz --store r --dry-run --workers 2": "--workers has no effect with --dry-run; leave one of them out",
     "sweep tiny.npz --store r --dry-run --scheduler tcp://a:1": "--scheduler has no effect with --dry-run; leave one",
-    "sweep tiny.npz --store r --cold --noise 0.1,0.2 --widths median": "--cold has no effect on this sweep, in which",
+    "sweep tiny.npz --store r --cold --noise 0.1,0.2 --widths median": "--cold has no effect on this sweep, because",
     "sweep tiny.npz --store r --cold --noise 0.1,0.2 --depth 0": "no run starts from the widths of another run",
     "sweep tiny.npz --store r --cold": "--cold has no effect on this sweep, because no run starts from the widths",
     "sweep tiny.npz --store r --seed 1 --seeds 1 2": "--seed has no effect on files if --seeds is given; leave one",
