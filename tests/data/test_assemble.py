@@ -317,6 +317,8 @@ def test_that_a_feature_that_numbers_rows_in_the_order_of_the_classes_is_reporte
     data = Dataset("d", np.column_stack([numbers * 37 % 60, numbers]), np.empty((0, 2), np.float32), numbers // 20)
     assert [(check.what, check.sure) for check in data.checks] == [("feature 2 separates all classes", False)]
     assert replace(data, train=data.train[11:49], train_labels=data.train_labels[11:49]).checks == ()
+    overlapping = np.where(numbers < 40, numbers, numbers - 15)
+    assert replace(data, train=np.column_stack([data.train[:, 0], overlapping])).checks == ()
 
 
 @pytest.mark.parametrize(
