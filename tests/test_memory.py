@@ -55,7 +55,7 @@ LABELS = np.arange(2000) % 2
         (lambda: MultiWidthSVC(2).fit(_rows(), LABELS), "training on 2000 rows of 200 columns needs about"),
         (
             lambda: WidthsSample.of(TrainingSet(_rows(), LABELS, (100, 100)), SvmParameters()),
-            r"learning 2 widths on 2000 rows needs about 0\.256 GB",
+            r"learning 2 widths on 2.000 rows needs about 0\.256 GB",
         ),
         (
             lambda: median_width_search(TrainingSet(_rows(), LABELS, (200,)), SvmParameters()),
