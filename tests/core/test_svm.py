@@ -141,7 +141,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
     ("changes", "words"),
     [
         ({"widths": (1.0, 2.0)}, "3 positive numbers"),
-        ({"widths": (1.0, 0.0, 2.0)}, "one positive number for the input and per layer"),
+        ({"widths": (1.0, 0.0, 2.0)}, "positive numbers for the input and each layer"),
         ({"groups": 5}, "groups is 5, which does not divide the 12 columns"),
         ({"groups": "4"}, "groups is '4'; it must be \"auto\""),
     ],

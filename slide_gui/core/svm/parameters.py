@@ -121,7 +121,7 @@ class SvmParameters:
 def _checked_widths(widths: object) -> str | tuple[float, ...]:
     if isinstance(widths, str) and widths in WIDTHS:
         return widths
-    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number for the input and per layer"
+    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or positive numbers for the input and each layer"
     if not isinstance(widths, (tuple, list)) or not widths:
         raise ValueError(refusal)
     try:
