@@ -11,6 +11,7 @@ from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.shipped import ShippedResults
 from slide_gui.experiments.inspection import rows
+from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state import evaluation, library
@@ -125,6 +126,22 @@ def trained(window):
     """Return a window with a classifier that was trained on its data."""
     train(window)
     return window
+
+
+@pytest.fixture
+def fit_may_continue(monkeypatch):
+    """Return an event, set at first, that every fit waits for."""
+    event, update = threading.Event(), Explorer.update
+    event.set()
+
+    def slow(explorer, *arguments, progress, **options):
+        while not event.wait(0.005):
+            progress.report(0.0)
+        return update(explorer, *arguments, progress=progress, **options)
+
+    monkeypatch.setattr(Explorer, "update", slow)
+    yield event
+    event.set()
 
 
 @pytest.fixture

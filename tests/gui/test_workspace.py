@@ -1,7 +1,6 @@
 """The state of the window: parameters, layers and pins, and that results of earlier data are never shown."""
 
 import ast
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,22 +176,6 @@ OPENED = labelled
 CURVES, CLASSIFIER = "curves", "classifier"
 SHOWN = tuple(view.name for view in (*VIEWS, *EXPERIMENTS) if view.name != WHY)
 PLACES = (*SHOWN, CURVES, CLASSIFIER)
-
-
-@pytest.fixture
-def fit_may_continue(monkeypatch):
-    """Return an event, set at first, that every fit waits for."""
-    event, update = threading.Event(), Explorer.update
-    event.set()
-
-    def slow(explorer, *arguments, progress, **options):
-        while not event.wait(0.005):
-            progress.report(0.0)
-        return update(explorer, *arguments, progress=progress, **options)
-
-    monkeypatch.setattr(Explorer, "update", slow)
-    yield event
-    event.set()
 
 
 def show(window, place):
