@@ -18,6 +18,7 @@ from PySide6.QtCore import QMargins, QPointF, QRectF, QSizeF, Qt, Slot
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QFontMetricsF,
     QHideEvent,
     QKeyEvent,
     QMouseEvent,
@@ -191,7 +192,6 @@ class Plot(HoverWidget):
             self._view.addItem(item)
         self._box.setZValue(0)
         self._x_axis.setHeight(24)
-        self._y_axis.setWidth(margins.left())
         for axis in (self._x_axis, self._y_axis):
             axis.linkToView(self._box)
         self._back = QPushButton("Show all", self)
@@ -413,25 +413,40 @@ class Plot(HoverWidget):
             paint_callout(painter, self, *note)
 
     def _update_ticks(self) -> None:
-        extents = self._frame.width(), self._frame.height()
-        for i, axis in enumerate((self._x_axis, self._y_axis)):
-            most = max(2, min(int(extents[i] / _TICK_GAPS[i]), _MOST_TICKS))
+        # The vertical axis comes first, because the width of its labels determines the length of the horizontal axis.
+        for i, axis in ((1, self._y_axis), (0, self._x_axis)):
+            extent = self._frame.height() if i else self._frame.width()
+            most = max(2, min(int(extent / _TICK_GAPS[i]), _MOST_TICKS))
             ticks = list(self._ticks[i](*self._visible[i], most))
             if ticks != self._tick_texts[i]:
                 self._tick_texts[i] = ticks
                 axis.setTicks([ticks])
+            if i:
+                self._lay_out()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        box = self._frame = QRectF(self.rect().marginsRemoved(self._margins))
+        self._lay_out()
+        hint = self._back.sizeHint()
+        self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
+
+    def _lay_out(self) -> None:
+        metrics = QFontMetricsF(figure_font(self, SECONDARY))
+        widths = [metrics.horizontalAdvance(text) for _, text in self._tick_texts[1]]
+        margins = QMargins(self._margins)
+        # The vertical axis must be wide enough for its labels, because pyqtgraph hides labels that do not fit.
+        margins.setLeft(max(margins.left(), math.ceil(max(widths, default=0.0)) + 4 + 2 * TICK))
+        box = QRectF(self.rect().marginsRemoved(margins))
         box.setSize(box.size().expandedTo(_LEAST_SIZE))
+        if box == self._frame:
+            return
+        self._frame = box
+        self._y_axis.setWidth(box.left())
         self._box.setGeometry(box)
         self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
         self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
         # The ticks of the vertical axis extend across the plot and serve as grid lines.
         self._y_axis.setStyle(tickLength=-int(box.width()))
-        hint = self._back.sizeHint()
-        self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
 
     # Mouse
 

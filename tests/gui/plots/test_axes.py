@@ -252,6 +252,16 @@ def test_that_the_best_start_so_far_is_in_the_accent_colour_with_its_least_value
         assert near(criterion_plot, on_the_line, LIGHT.accent) != stale
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_that_long_numbers_on_the_vertical_axis_are_shown_as_well(criterion_plot, scale):
+    criterion_plot.set_history([step(i, scale * (2.31 + 0.004 * i)) for i in range(9)])
+    shot, left = criterion_plot.grab().toImage(), int(criterion_plot.box().left())
+    for value, text in linear_ticks(*criterion_plot.shown()[1], 6):
+        y = int(criterion_plot.at(0.0, value).y())
+        ink = [x for x in range(left) for row in (y - 2, y, y + 2) if shot.pixelColor(x, row).lightness() < 160]
+        assert max(ink) - min(ink) > 4 * len(text)
+
+
 def test_that_mouse_and_keys_select_an_iteration(criterion_plot):
     QTest.mouseMove(criterion_plot, criterion_plot.at(7, 4.0).toPoint() + QPoint(2, 0))
     assert criterion_plot._current == history()[7]
