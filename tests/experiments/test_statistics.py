@@ -1,6 +1,7 @@
 """Significance tests and intervals agree with their definitions."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,15 +88,20 @@ def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each_and_a_cons
     assert crossed_mean(np.ones((3, 4))).half == 0.0
 
 
-def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox():
+def test_that_few_splits_have_at_least_the_quantiles_of_cochran_and_cox():
     """For two splits that differ as much as rows, Satterthwaite alone would reject 12 % of true null hypotheses."""
     values = np.array([[0, 0, 1, 0, 0, 1, 0, 0, 0, 1], [1, 0, 1, 0, 1, 1, 0, 0, 0, 1]])
     found = crossed_mean(values)
     splits = values.mean(axis=1).var(ddof=1) / 2
     share = splits / found.variance
     assert 0.1 < share < 0.9
-    cox = (1 - share) * t.ppf(0.975, 9) + share * t.ppf(0.975, 1)
-    assert found.half == pytest.approx(cox * math.sqrt(found.variance), rel=1e-6)
+
+    def cox(level):
+        return ((1 - share) * t.isf(level / 2, 9) + share * t.isf(level / 2, 1)) * math.sqrt(found.variance)
+
+    assert found.half == pytest.approx(cox(0.05))
+    for mean in (0.3, 3.0, 300.0):
+        assert cox(replace(found, mean=mean).p) == pytest.approx(mean)
 
 
 def packed(*errors, data="data", first=0):
