@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
@@ -52,8 +51,6 @@ def font_families(text: str) -> tuple[str, ...]:
 
     if not lacking(text, "DejaVu Sans"):
         return ("DejaVu Sans",)
-    # Otherwise, Matplotlib would report in the terminal that a fallback font has no bold characters.
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     installed = fontManager.get_font_names()
     return "DejaVu Sans", *(name for name in _FALLBACKS if name in installed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 import shlex
@@ -96,6 +97,9 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
     """Return the content of the file that `save_figure` writes for the given suffix, one of `FORMATS`."""
+    # Otherwise, Matplotlib could report in the terminal that a fallback font has no bold characters, or that building
+    # the cache of fonts takes long.
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.text import Text
