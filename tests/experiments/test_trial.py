@@ -146,6 +146,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     assert "; 3 settings and 5 splits were planned, but the time limit of 30 s was used up" in ended.details
     assert ended.result.n_test == len(DATA.test)
     assert (ended.other is None) == ("time ran out before a setting with layers was tested;" in ended.sentence)
+    assert ended.document()["layers_help"] is (None if ended.other is None else False)
     assert seen[-1].title == "testing on the held-out rows"
 
 

@@ -103,9 +103,9 @@ class Trial:
     budget_ended: bool
 
     @property
-    def layers_help(self) -> bool:
-        """True if the selected setting has layers, and an SVM on the raw input (if it was tested) has more errors."""
-        return self.result.spec.stack.depth > 0 and (self.other is None or self.result.error < self.other.error)
+    def layers_help(self) -> bool | None:
+        """True if the selected setting has layers and an SVM on the raw input has more errors. None if not compared."""
+        return None if self.other is None else self.result.spec.stack.depth > 0 and self.result.error < self.other.error
 
     @cached_property
     def p_value(self) -> float | None:
