@@ -131,7 +131,7 @@ class FigureProvenance:
             raise ValueError("the file contains no points of a sweep")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
-            raise ValueError("the source of the data must be either a data set of the catalogue or files")
+            raise ValueError("the source of the data must be a data set from the catalogue or a list of files")
         return cls(figure, source, tuple(points), checked_value(str, document.get("numerics", ""), "numerics"))
 
 

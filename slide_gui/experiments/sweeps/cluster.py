@@ -44,7 +44,8 @@ ATTEMPTS = 10
 
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # The profiler would sample the call stack 100 times a second.
+    # The profiler samples the call stack 100 times a second, which takes time.
+    "distributed.worker.profile.enabled": False,
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
     # a second. With two workers, this monitoring took 9 % of the time of one processor core. With the intervals below,
     # it takes 3 %.

@@ -382,7 +382,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        # Maps the key of runs that share autoencoders (`shared_networks`) to the hash of the most recently added one.
+        # Hash of the last run that was added with each key of `shared_networks`. Such runs share autoencoders.
         self._latest: dict[str, str] = {}
         # Results by run hash. They are kept in this dictionary only if there is no store.
         self._results: dict[str, RunResult] = {}

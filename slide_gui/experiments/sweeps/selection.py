@@ -184,7 +184,7 @@ def best_words(results: Sequence[PointResult]) -> str:
         by_fold = " (differs between folds)" if len(places) > 1 else ""
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(result.validation_error is None for result in results):
-        return "no point can be selected without validation rows; use --on-split --choose to select and test one"
+        return "no noise level can be selected without validation rows; use --on-split --choose to select and test one"
     return "no point can be selected until all splits have results at the same noise levels and depths"
 
 

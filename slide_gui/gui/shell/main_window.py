@@ -431,7 +431,7 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the panel if the window is too narrow, and the preview of the first rows if the window is too low."""
+        """Hide the panel if the window is too narrow, and the preview of the first rows if it is too short."""
         super().resizeEvent(event)
         self.reading_preview.fit()
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):

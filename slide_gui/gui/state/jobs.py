@@ -21,7 +21,7 @@ from slide_gui.progress import Cancelled, Progress, TimeLeft
 _REDRAW_SECONDS = 0.04  # A job's `on_payload` is called at most once in this time.
 _TITLE_SECONDS = 0.25  # The status bar shows only jobs that have run for this time.
 _REST_MILLISECONDS = 100
-# A sweep or training that automatic jobs interrupt runs for at least this time between two interruptions.
+# After an automatic job has interrupted a sweep or training, no other may interrupt it for at least this time.
 _TURN_MILLISECONDS = 1000
 
 

@@ -129,8 +129,8 @@ def short_signed(value: float) -> str:
 class Mosaic(Tile):
     """A tile that shows every row of a layer's W as a small image, or W as a matrix if the features are not pixels.
 
-    The small image of the weights that reconstruct a pixel is called the pixel's field. It is located at the pixel's
-    position in the original image.
+    The small image of the weights that reconstruct a pixel is called the pixel's field. In the mosaic, it has the
+    position that its pixel has in the original image.
 
     Attributes
     ----------

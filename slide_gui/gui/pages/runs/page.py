@@ -82,7 +82,7 @@ class RunsPage(Page):
         library = self._library
         others = sum(not run.is_current for run in library.runs)
         if library.reading and not library.runs:
-            return "reading…", "The runs are being read."
+            return "reading…", "Loading the runs …"
         if not library.listed:
             return "the runs could not be read", "The runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
