@@ -1,4 +1,4 @@
-"""`slide-gui doctor` checks the installation and names remedies. `slide-gui licences` lists all components."""
+"""`slide-gui doctor` checks the installation and suggests remedies. `slide-gui licences` lists the licences."""
 
 import argparse
 import os

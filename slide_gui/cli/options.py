@@ -125,7 +125,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "size of the images, such as 28x28; none: rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
-    text = "scale each feature to 0 … 1 if the rows are not images; --no-scale: keep the values of tables as they are"
+    text = "scale each feature to the range 0 to 1, except in images; --no-scale: do not change the values of a table"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)

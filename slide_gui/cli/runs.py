@@ -136,7 +136,7 @@ def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunR
 
 
 def _run_figure(path: Path) -> RunFigure:
-    """Return the figure that a file name selects by its beginning: ``confusion.pdf`` selects the confusion matrix."""
+    """Return the figure with which a file name begins: the confusion matrix for ``confusion.pdf``."""
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
@@ -387,7 +387,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): kernel value {kernel}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        smaller = "no smaller set changes the class" if flip["fewest"] else "a smaller set may also change it"
+        smaller = "no smaller set changes the predicted class" if flip["fewest"] else "a smaller set may also change it"
         extremes = "its minimum or maximum" if shape is None else "the minimum or maximum of all pixels"
         value = f"{extremes}, whichever is farther from its current value ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])

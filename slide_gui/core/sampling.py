@@ -136,5 +136,5 @@ def held_out_mask(
         if len(members) > 1 and wanted:
             mask[rng.choice(free, wanted, replace=False)] = True
     if not mask.any():
-        raise ValueError("no row can be held out; one class must have at least two rows, one of which may be held out")
+        raise ValueError("no row can be held out; every class has only one row, or none of its rows may be held out")
     return mask

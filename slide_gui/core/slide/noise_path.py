@@ -20,7 +20,7 @@ from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
 
 _X0 = 0.25  # largest value of p − p², reached at p = ½; only there does the eigendecomposition include the entire ridge
-_RARE = 1e5  # a feature is eliminated from the equations if its entry in D is less than this multiple of the ridge
+_RARE = 1e5  # features whose entry in D is less than this multiple of the ridge are eliminated
 _TOLERANCE = 1e-10  # relative tolerance of the Neumann series
 _LARGEST_RATIO = 0.05  # largest ratio of successive terms of the Neumann series; above it, a direct solution is as fast
 

@@ -355,7 +355,7 @@ class ScatterPass:
         The squashing function T is also applied to the zeros, which are not stored.
         """
         p, rows = self.parameters, without_duplicates(rows)
-        check_free(32 * rows.nnz, f"the scatter matrix of {rows.nnz} stored values", "give the rows as Blocks")
+        check_free(32 * rows.nnz, f"the scatter matrix of {rows.nnz} stored values", "pass the rows as a Blocks object")
         with np.errstate(over="ignore"):
             values = rows.data.astype(p.dtype).astype(np.float64)
         if not np.isfinite(values).all():

@@ -584,7 +584,7 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""Duration of learning widths for two classes, divided by that of training once on the same n rows; both grow with n².
+"""How many times as long learning the widths takes as one training on the same n rows. Both times grow as n².
 The measured ratio was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
 _TRAINING = 0.4  # duration of the final training, divided by that of training in `tune`; measured on MNIST
 

@@ -210,8 +210,7 @@ _PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the 
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-# In a descent on a subset of the rows, where steps are fast, the limits of the expected decrease, 5e-5 and
-# 3e-4 × objective, are multiplied by this factor.
+# On a subset of the rows, where steps are fast, a descent ends only below this fraction of both limits.
 _FINER = 0.4
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
