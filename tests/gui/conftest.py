@@ -12,14 +12,16 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.shipped import ShippedResults
 from slide_gui.experiments.inspection import rows
 from slide_gui.experiments.inspection.rows import Explorer
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.sweeps import executor
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state import evaluation, library
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme
-from slide_gui.progress import Progress
-from tests.gui.helpers import StubSource, all_fitted, dataset, open_data, train
+from slide_gui.progress import Cancelled, Progress
+from tests.gui.helpers import StubSource, all_fitted, dataset, looked, open_data, train
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def small_example(monkeypatch):
 
 
 class _Waiting(Progress):
-    """A progress whose reports return only when the window has received the payload."""
+    """A progress whose reports return only when the window has received the payload and `wait` has looked at it."""
 
     def __init__(self, progress: Progress, arrived: threading.Event) -> None:
         self._progress, self._arrived = progress, arrived
@@ -64,13 +66,13 @@ class _Waiting(Progress):
     def report(self, fraction: float, payload: object = None) -> None:
         self._arrived.clear()
         self._progress.report(fraction, payload)
-        while payload is not None and not self._arrived.wait(0.001):
+        while payload is not None and not (self._arrived.wait(0.001) and looked.wait(0.001)):
             self._progress.report(fraction)  # raises if the job is cancelled
 
 
 @pytest.fixture
 def every_payload(monkeypatch):
-    """Let a job report every layer, and continue only when the window has received it, so that none is skipped."""
+    """Let a job report every layer, and continue only when `wait` has looked at it, so that none is skipped."""
     monkeypatch.setattr(rows, "MOST_ROWS", 0)
     submit = JobQueue.submit
 
@@ -79,6 +81,7 @@ def every_payload(monkeypatch):
 
         def deliver(payload: object) -> None:
             on_payload(payload)
+            looked.clear()
             arrived.set()
 
         def work(progress: Progress) -> Any:
@@ -142,6 +145,24 @@ def fit_may_continue(monkeypatch):
     monkeypatch.setattr(Explorer, "update", slow)
     yield event
     event.set()
+
+
+@pytest.fixture
+def permits(monkeypatch):
+    """Return a semaphore without permits; every run of a sweep or benchmark needs one."""
+    semaphore = threading.Semaphore(0)
+
+    def run_with_permit(*arguments, progress, **options):
+        while not semaphore.acquire(timeout=0.005):
+            progress.report(0.0)
+        try:
+            return run(*arguments, progress=progress, **options)
+        except Cancelled:
+            semaphore.release()
+            raise
+
+    monkeypatch.setattr(executor, "run", run_with_permit)
+    return semaphore
 
 
 @pytest.fixture

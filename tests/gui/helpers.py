@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ from tests.core.slide_data import images
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.workspace import Workspace
+
+
+looked = threading.Event()
+"""Set whenever `wait` has found that its condition does not hold."""
 
 
 class StubSource(DataSource):
@@ -127,6 +132,7 @@ def wait(done: Callable[[], object]) -> None:
     """Process Qt events until a condition holds; it may take long on a busy machine."""
     end = time.monotonic() + 200.0
     while not done():
+        looked.set()
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
         assert time.monotonic() < end, "the condition did not become true"

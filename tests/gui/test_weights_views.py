@@ -503,7 +503,7 @@ def share_kernel(window):
     at_rest(window)
 
 
-def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(window):
+def test_that_all_pixels_have_the_kernel_of_the_choice_and_follow_the_noise(window, every_payload):
     workspace = window.workspace
     share_kernel(window)
     left, right = (workspace.model().stack.layers[0].weights[pixel, :64].reshape(8, 8) for pixel in (27, 28))
@@ -599,31 +599,6 @@ def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_p
         assert mosaic.identity == second[k].identity
         assert mosaic.scale == table.tiles[0][k].scale
         assert not mosaic.equals(second[k])
-
-
-def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but_not_of_other_data(workspace):
-    tiles = TileSource(workspace)
-    before, partial = tiles.mosaics(3), []
-
-    def look():
-        stack = workspace.fitting.stack
-        partial.append((0 if stack is None else len(stack.layers), tiles.mosaics(3), tiles.tiles((3,)).tiles[0]))
-
-    workspace.fitting.changed.connect(look)
-    workspace.set_parameters(noise=0.6)
-    all_fitted(workspace)
-    for fitted, mosaics, row in partial:
-        assert all(each is not None for each in (*mosaics, *row))
-        if fitted < 4:
-            assert [each.stale for each in mosaics[fitted:]] == [each.stale for each in row[fitted:]]
-            assert all(a.identity[0] == b.identity[0] for a, b in zip(mosaics[fitted:], before[fitted:], strict=True))
-    assert not any(each.stale for each in (*tiles.mosaics(3), *tiles.tiles((3,)).tiles[0]))
-    partial.clear()
-    workspace.open(StubSource(replace(dataset(), name="other")))
-    wait(lambda: workspace.dataset.name == "other")
-    assert partial[0][0] == 0
-    assert set(partial[0][1]) == set(partial[0][2]) == {None}
-    workspace.fitting.changed.disconnect(look)
 
 
 def test_that_contributions_are_shown_by_default_if_the_weights_of_a_dark_pixel_hide_the_others(workspace):
