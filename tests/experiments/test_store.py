@@ -65,8 +65,8 @@ def test_that_results_are_read_back_to_the_bit_and_a_saved_run_is_never_overwrit
             assert again.timings == result.timings
             assert again.versions == result.versions
             assert again.spec == result.spec
-        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
-        line = store.runs()[0]
+        assert {line.hash for line in store.runs()} == {RESULT.spec.hash, OTHER.spec.hash}
+        line = store.stored(RESULT.spec.hash)
         assert (line.noise, line.depth, line.error, line.n_test) == (0.4, 1, RESULT.error, 60)
         assert line.validation_error == RESULT.validation_error > 0.0
         assert store.check().faults == {}
@@ -350,7 +350,7 @@ def test_that_reading_changes_no_file(path, log, tmp_path_factory, monkeypatch, 
         monkeypatch.setattr(os, "access", lambda place, _mode: place not in (chosen, chosen.parent))
     before, table = state(chosen), tmp_path_factory.mktemp("tables") / "runs.csv"
     with RunStore(chosen, read_only=True) as store:
-        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
+        assert {line.hash for line in store.runs()} == {RESULT.spec.hash, OTHER.spec.hash}
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
         report = store.check()
         assert (report.n_runs, report.faults, report.damage) == (2, {}, ())
