@@ -130,7 +130,7 @@ class Visitor:
     def card_1(self):
         sample = self.window.workspace.state.selection.sample
         self.do("space")
-        assert self.window.workspace.state.selection.sample == sample + 1
+        wait(lambda: self.window.workspace.state.selection.sample == sample + 1)
         assert any(name in self.window.weights_page.shown.caption for name in ("wider", "taller"))
 
     def card_2(self):
@@ -212,6 +212,7 @@ class Visitor:
             else:
                 if place is None:
                     act("key", "Right")
+                    wait(lambda: canvas._current is not None)
                     place = canvas._current
                 (r0, c0), (r1, c1) = divmod(place, 28), divmod(feature, 28)
                 moves = [("Down", r1 - r0), ("Up", r0 - r1), ("Right", c1 - c0), ("Left", c0 - c1)]
