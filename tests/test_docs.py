@@ -82,7 +82,7 @@ def test_that_there_are_eight_scripts_of_at_most_thirty_lines():
     assert max(len(script.splitlines()) for script in scripts) <= 30
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1500)
 def test_that_the_documentation_builds_twice_the_same_without_a_warning_and_without_network_addresses():
     for module in ("sphinx", "myst_parser", "numpydoc", "sphinx_gallery", "pydata_sphinx_theme"):
         pytest.importorskip(module)
