@@ -70,7 +70,7 @@ def shown(app):
         widget.resize(width, height)
         widget.show()
         widget.activateWindow()
-        assert QTest.qWaitForWindowActive(widget, 2000)
+        assert QTest.qWaitForWindowActive(widget, 60_000)
         return widget
 
     yield show

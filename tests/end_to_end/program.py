@@ -73,7 +73,7 @@ def virtual_display() -> Iterator[str]:
         yield f":{number}"
     finally:
         server.terminate()
-        server.wait(timeout=10)
+        server.wait(timeout=100)
 
 
 @dataclass(frozen=True)

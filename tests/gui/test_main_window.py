@@ -242,7 +242,7 @@ window = make_window([])
 window.workspace.set_parameters(depth=1)
 window.show()
 loaded = {}
-end = time.monotonic() + 60
+end = time.monotonic() + 200
 while time.monotonic() < end:
     app.processEvents()
     if window.isVisible() and "shown" not in loaded:
