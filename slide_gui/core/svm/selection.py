@@ -598,7 +598,7 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
     learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
     points = len(GLOBAL_SCALES if parameters.widths == "median" else NEAR_SCALES if learns else (1.0,))
-    if learns and not (parameters.retune and enough_fresh(subset, n)):
+    if not (parameters.retune and enough_fresh(subset, n) if learns else parameters.C is None):
         points = 0
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
