@@ -1,5 +1,6 @@
 """Two-class solvers: pair steps, active sets and Newton steps on one matrix, working sets, and cached kernel rows."""
 
+from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -94,15 +95,16 @@ def test_that_max_iter_limits_the_steps_of_all_working_sets_together(monkeypatch
     assert not found.converged
 
 
-@pytest.mark.parametrize("n", [300, 700])  # the entire matrix, then working sets of 512 points
+@pytest.mark.parametrize(("n", "values"), [(300, 270_000), (700, 978_944)])  # the entire matrix, then working sets
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_that_the_least_memory_is_enough_and_a_byte_less_is_refused(n, dtype):
-    (source, y), least = _problem(n, dtype=dtype), decomposition.least_memory(n, np.dtype(dtype).itemsize)
+def test_that_the_least_memory_is_enough_and_a_byte_less_is_refused(n, values, dtype):
+    (source, y), least = _problem(n, dtype=dtype), np.dtype(dtype).itemsize * values
     assert solve(source, y, SolverOptions(False, 1.0, memory=least)).converged
     with pytest.raises(MemoryError, match=f"training on {n} points needs at least {least / 1e9:.6g} GB"):
         solve(source, y, SolverOptions(False, 1.0, memory=least - 1))
-    # The working set, the cache and the rows of a new working set together fit into the memory.
-    assert 0.9e8 < decomposition.largest_store(5000, 10**8) + 4 * 512 * 5000 <= 1e8
+    stores = {(1000, 8_000_000): 1000**2, (1000, 7_999_999): 707**2 + 988 * 1000, (1001, 10**9): 2 * 1001**2}
+    stores |= {(9000, 10**9): 4096**2 + 9000**2, (700, 100): 512**2, (700, decomposition.least_memory(700)): 620_544}
+    assert {key: decomposition.largest_store(*key) for key in stores} == {key: 4 * n for key, n in stores.items()}
 
 
 def test_that_reports_contain_gap_and_support_vectors_never_fall_and_can_cancel(monkeypatch):
@@ -125,15 +127,12 @@ def test_that_reports_contain_gap_and_support_vectors_never_fall_and_can_cancel(
 def test_that_the_matrix_is_computed_at_once_if_most_points_are_support_vectors(monkeypatch, squared):
     monkeypatch.setattr(decomposition, "WHOLE", 200)
     source, y = _problem(900, noise=3.0)
-    computed, kernel = [], source.kernel
-    monkeypatch.setattr(
-        source, "kernel", lambda rows, *more, **named: computed.append(len(rows)) or kernel(rows, *more, **named)
-    )
+    monkeypatch.setattr(source, "kernel", kernel := Mock(wraps=source.kernel))
     at_once = solve(source, y, SolverOptions(squared, 5.0, tol=1e-4))
-    assert computed == [900]
+    assert [len(call.args[0]) for call in kernel.call_args_list] == [900]
     monkeypatch.setattr(decomposition, "_MANY", 2.0)
     row_by_row = solve(source, y, SolverOptions(squared, 5.0, tol=1e-4))
-    assert len(computed) > 3
+    assert kernel.call_count > 3
     np.testing.assert_allclose(at_once.beta, row_by_row.beta, atol=2e-2)
     assert abs(at_once.bias - row_by_row.bias) < 2e-3
 
@@ -173,6 +172,10 @@ def test_that_a_tolerance_out_of_reach_of_float32_ends_without_convergence_and_r
     found = solve(DistanceRows(distances, np.arange(40), 1.0), y, SolverOptions(False, 100.0, tol=1e-12))
     assert not found.converged
     assert 1e-12 < found.gap < 1e-3
+    found = replace(found, beta=np.array([3.0, -2.0]), gap=4e-4, converged=True)
+    for rounding, gap, converged in ((9e-5, 4e-4, True), (1.1e-4, 9.5e-4, True), (1.3e-4, 1.05e-3, False)):
+        certain = decomposition._certain(found, rounding, 1e-3)
+        assert (certain.gap, certain.converged) == (pytest.approx(gap), converged)
     source, y = _problem(200, 20.0, noise=1.0)
     kernel, tol = source.kernel(np.arange(200)), 1e-2
     kernel = (kernel + kernel.T) / np.float32(2.0)
@@ -184,12 +187,10 @@ def test_that_a_tolerance_out_of_reach_of_float32_ends_without_convergence_and_r
 # Minimising on one matrix.
 
 
-def _matrix(n, C, squared, dtype=np.float64, noise=0.5):
-    Z, y = layers(n, noise=noise)
+def _matrix(n, C, squared, dtype=np.float64):
+    kernel, y = _kernel_and_labels(n, noise=0.5)
     ridge = 1.0 / C if squared else 0.0
-    kernel = np.exp(-np.square(Z[:, None] - Z[None]).sum(-1) / 40.0) + ridge * np.eye(n)
-    y = 2.0 * y - 1.0
-    return kernel.astype(dtype), y, Box.of(y, np.inf if squared else C, ridge)
+    return (np.sqrt(kernel) + ridge * np.eye(n)).astype(dtype), y, Box.of(y, np.inf if squared else C, ridge)
 
 
 @pytest.fixture

@@ -282,15 +282,21 @@ def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkey
     found = selection.median_width_search(TrainingSet(*layers(240), SIZES), SvmParameters())
     assert {point.error for point in found.grid} == {5 / 240}
     assert found.C == 1.0
+    found = selection.median_width_search(TrainingSet(*layers(240), SIZES), SvmParameters(C=10.0))
+    assert [point.C for point in found.grid] == [10.0] * 6
 
 
 def test_that_half_of_the_memory_is_for_kernel_values_and_too_little_memory_and_unknown_criteria_are_refused(compared):
-    enough = 2 * least_memory(80)  # each training has four fifths of the rows
-    compared(*layers(100), 1.0, 1.0, memory=enough)
-    with pytest.raises(MemoryError, match="training on 80 points needs at least"):
-        compared(*layers(100), 1.0, 1.0, memory=enough - 2)
-    with pytest.raises(MemoryError, match="needs about"):
-        learned(*layers(50), memory=1000)
+    (Z, codes), enough = layers(100), 2 * least_memory(80)  # each training has four fifths of the rows
+    for choose in (
+        lambda memory: compared(Z, codes, 1.0, 1.0, memory=memory),
+        lambda memory: median_width_search(TrainingSet(Z, codes, SIZES), SvmParameters(C=1.0, memory=memory)),
+    ):
+        choose(enough)
+        with pytest.raises(MemoryError, match="training on 80 points needs at least"):
+            choose(enough - 2)
+    with pytest.raises(MemoryError, match=r"learning 3 widths on 50 rows needs about 0\.00018 GB, .* 0\.000179999 GB;"):
+        learned(*layers(50), memory=179_999)
     with pytest.raises(ValueError, match="radius-margin"):
         learned(*layers(50), "guess")
 
