@@ -110,7 +110,7 @@ def test_that_a_large_product_is_right_and_can_be_stopped_between_pieces():
 
 def test_that_memory_is_estimated_for_weights_their_gradients_and_the_outputs_of_two_layers():
     assert sda_training.autoencoder_bytes(100, 5, (7, 3, 2), "float64") == 8 * (2 * (35 + 21 + 6) + 100 * (7 + 3))
-    assert [sda_training.autoencoder_bytes(100, 5, units) for units in ((), (7,))] == [0, 4 * 2 * 35]
+    assert [sda_training.autoencoder_bytes(100, 5, units) for units in ((), (7, 3))] == [0, 4 * (2 * 56 + 100 * 7)]
 
 
 def test_that_the_gradient_of_the_reconstruction_loss_agrees_with_central_differences():
