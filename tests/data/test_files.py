@@ -10,7 +10,7 @@ import pytest
 
 from slide_gui.data import files
 from slide_gui.data.errors import DataError
-from slide_gui.data.files import check_folder, check_outputs, folder_files, write_whole
+from slide_gui.data.files import check_folder, check_outputs, folder_files, unused, write_whole
 from slide_gui.experiments.store.store import RunStore
 from tests.faults import faults
 
@@ -36,7 +36,7 @@ def test_that_a_new_file_has_the_permissions_of_the_process(umask, expected, tmp
     assert stat.S_IMODE((tmp_path / "new" / "out").stat().st_mode) == expected
 
 
-def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path):
+def test_that_a_refusal_names_the_target_and_leaves_no_other_file_and_an_unused_name_has_a_number(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     before = sorted(tmp_path.rglob("*"))
@@ -45,6 +45,8 @@ def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path):
             write(tmp_path / target)
         assert refusal.value.filename in (str(tmp_path / target), str(tmp_path / named))
     assert sorted(tmp_path.rglob("*")) == before
+    (tmp_path / "file 2").touch()
+    assert [unused(tmp_path / name).name for name in ("file", "folder", "new.csv")] == ["file 3", "folder 2", "new.csv"]
 
 
 def test_that_a_file_is_written_completely_or_not_at_all_without_locks(tmp_path, monkeypatch):

@@ -45,7 +45,6 @@ AMAT = amat_text(np.full((30, 16), 0.5), np.ones(30))
 TEXTS = [
     ("x.csv", "a,b,c,d,label\n", "has no rows of numbers"),
     ("x.csv", "# a comment\n", "has no rows of numbers; write one sample per line"),
-    ("x.csv", "a/b/label\n1/2/0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.csv", "an a/b/label\n1/2/0\n", "line 1 has one column; separate the numbers with commas, semicolons or tabs"),
     ("x.json", '[{"a": 1, "label": 0}]', "is a JSON file; save its table as CSV"),
     ("x.jsonl", '{"a": 1, "label": 0}\n{"a": 2, "label": 1}\n', "is a JSON file; save its table as CSV"),
@@ -61,7 +60,6 @@ TEXTS = [
     ("x.csv", "a,b,c\n.1,.2,.3,1\n.4,.5,.6,2\n", "line 2 has 4 cells, expected 3"),
     ("x.csv", "Fish, 1936\n\na,b,y\n" + ".1,.2,1\n" * 3, "line 1 has 2 cells, but 4 of the next .*remove a title"),
     ("x.csv", "a,b,label\n" + "1,2,0\n1,2,1\n" * 150 + "1,2,dog\n", "line 302, column 3: found 'dog'"),
-    ("x.csv", "a,b,label\n1,2,0.5\n", r"the label of row 1 is 0\.5, expected an integer"),
     ("x.csv", "a,label\n1,0\n2,2147483648\n", "label of row 2 is 2147483648, expected an integer within ±2147483648"),
     ("x.csv", "a,label\n" + "".join(f"{k},c{k}\n" for k in range(10_001)), "more than 10000 .* choose other labels"),
     ("x.csv", "a,b,label\n.1,.2,0\n# late\n.3,.4,1\n", "line 3 begins with #, but comments are allowed only before"),
@@ -84,16 +82,15 @@ TEXTS = [
     ("x.amat", "1\n" * 5, "its rows have one column, expected features and a label"),
     ("x.amat", AMAT[:-17] + " NaN\n", "line 30, column 17: the label is missing"),
     ("x.amat", AMAT.replace("5.0", "5_0", 1), "line 1, column 1: found '5_0000000e-01'"),
-    ("x.amat", AMAT[:-20], "line 30"),
     ("x.amat", AMAT + "1 2 3\n", "line 31 has 3 numbers, expected 17"),
-    ("x.amat", amat_text(np.zeros((3, 16)), np.array([0, 0.5, 1])), r"label of row 2 is 0\.5"),
+    ("x.amat", amat_text(np.zeros((3, 16)), np.array([0, 0.5, 1])), r"the label of row 2 is 0\.5, expected an integer"),
     ("x.amat", "0.1 0.2 1\n# c\n0.3 0.4 0\n", "line 2 begins with #, but comments are allowed only"),
     ("x.amat", "0.1 0.2 1\n#1 0.2 0\n", "line 2 begins with #"),
 ]  # fmt: skip
 
 OPTIONS = [
-    ("a,b,k\n1,2,0\n3,4,1\n", ParseOptions("e"), r"has no column 'e'; it has 3 columns \(a, b, k\): give a name"),
-    ("1,2,0\n3,4,1\n", ParseOptions("6"), r"has no column '6'; it has 3 columns \(1, 2, 3\): give"),
+    ("a,b,c,d,f,g,k\n1,2,3,4,5,6,0\n" * 2, ParseOptions("e"), r"no column 'e'; .* \(a, b, c, d, f, g, …\)"),
+    ("1,2,0\n3,4,1\n", ParseOptions("4"), r"has no column '4'; it has 3 columns \(1, 2, 3\): give"),
     (PEOPLE, ParseOptions("town", left_out=("street",)), "has no column 'street'"),
     (PEOPLE, ParseOptions("town", left_out=("2",)), "column “town” is the label column; choose another to leave out"),
     (PEOPLE, ParseOptions("town", group="TOWN"), "column “town” is the label column; choose another to leave out or"),
@@ -105,7 +102,6 @@ OPTIONS = [
 
 ARRAYS = [
     ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y has 4 labels; expected samples along the"),
-    ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "label of row 1 is 0.5, expected an integer"),
     ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\); fill it in, or leave"),
     ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
     ({"X": np.ones(9), "y": np.ones(9)}, "X: has shape 9, expected features n × d or grey images n × h × w; save"),
@@ -114,11 +110,9 @@ ARRAYS = [
     ({"X": np.ones((0, 9)), "y": np.ones(0)}, "has shape 0 × 9"),
     ({"X": np.ones((2, 9)), "y": np.ones((2, 2))}, "has shape 2 × 2, expected a vector of labels; save one class per"),
     ({"a": np.ones((2, 9)), "b": np.ones(2)}, "contains a, b; name the arrays X and y"),
-    ({"X": np.ones((2, 9), complex), "y": np.ones(2)}, "expected real numbers"),
     ({"X": np.array([["a", "b"]]), "y": np.array(["c"])}, "expected real numbers"),
     ({"X": np.array([{}, []], dtype=object)}, "Python objects, which are never read"),
     ({"X": np.eye(3), "y": np.array(["a", " ", "b"])}, r"label of row 2 is missing \(found ''\); fill it in, or leave"),
-    ({"X": np.eye(3), "y": np.array(["a", "b", "NA"])}, r"label of row 3 is missing \(found 'NA'\)"),
     ({"X": np.eye(3), "y": np.array([b"a", b"\xff", b"b"])}, "labels that are not UTF-8 text; save them as str"),
     ({"X": np.eye(3), "y": np.array(["a", "b", None], dtype=object)}, "never read; save real numbers or str"),
     ({"X": [[0, 1, 2], [3, np.inf, 4]]}, "row 2, feature 2 is inf, expected a finite number; correct it, or leave"),
@@ -175,7 +169,6 @@ BINARIES = [
     ("x.npy", npy_bytes("(9223372036854775808,)", bytes(80)), "has no readable NumPy header"),
     ("x.npy", npy_bytes("(5, True, 2)", bytes(80)), "has no readable NumPy header"),
     ("x.npy", npy_bytes("(-5, 2)", bytes(80)), "expected real numbers"),
-    ("x.npz", zip_bytes({"X.npy": npy_bytes((1_250_000, 1000), bytes(800))}), "declares 10000000000 bytes"),
     ("x.npz", zip_bytes({"X.npy": NPY[:-8]}), "X.npy: .* but 88 follow; it is truncated or damaged"),
     ("x.zip", b"PK\x03\x04nonsense", "is not a readable zip file"),
     ("x.zip", zip_bytes({"a.txt": "1"}), r"contains no \.amat file; extract it, or save a spreadsheet as CSV"),
@@ -339,6 +332,8 @@ def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
     np.savez(tmp_path / "a.npz", X=rows, y=np.arange(40))
     np.savez_compressed(tmp_path / "b.npz", X=rows)
     write(tmp_path / "a.mat", mat_bytes(X=rows))
+    stored = mat_bytes(X=np.ones((40, 40), np.uint8))
+    write(tmp_path / "b.mat", stored.replace(b"\x09\0\0\0", b"\x06\0\0\0", 1))  # numbers of 8 bytes, stored in one
     write_idx(tmp_path / "a.idx", rows)
     write_amat(tmp_path / "a.amat", rows, np.arange(40))
     write_zip(tmp_path / "a.zip", {"a.amat": amat_text(rows, np.arange(40))})
