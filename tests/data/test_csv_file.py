@@ -120,7 +120,6 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         ("1,.2,.3,.5\n-1,.6,.7,.9\n" * 2, [1, -1] * 2, 3),  # the first column has the labels
         ("\n1, 2 ,3,4,0\n\n  \r\n5,6,7,8,1\n\n", [0, 1], 4),
         (f".1,.2,0\n.5,.6,{2**31 - 1}\n", [0, 2**31 - 1], 2),
-        ("a,b,children\n.1,.2,0\n.5,.6,1\n.3,.4,\n", None, 3),
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
         ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # blanks between numbers with decimal commas
         ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # blanks between numbers and commas

@@ -147,7 +147,7 @@ def edited(archive, at, value, n_bytes=4):
 
 BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\), expected .*; choose another file"),
-    ("x.bin", b"\x7fELF\x02\x01\x01\x00", r"has an unknown format \(it begins with 7f 45 4c 46"),
+    ("x.bin", b"\x7fELF", r"has an unknown format \(it begins with 7f 45 4c 46"),
     ("x.png", b"\x89PN", "is a single picture; open a folder"),
     ("x.pgm", b"P5\n300 300\n255\n" + bytes(90_000), "is a single picture; open a folder"),
     ("x.dat", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
@@ -162,7 +162,6 @@ BINARIES = [
     ("x.gz", gzip.compress(b"\0\0\x08\0" + bytes(30)), "has an unknown format"),
     ("x.gz", b"\x1f\x8bnonsense", "is a damaged or truncated gzip file; download it again"),
     ("x.npy", NPY[:-8], r"its header declares 96 bytes \(3 × 4 float64\), but 88 follow; it is truncated or damaged"),
-    ("x.npy", NPY + b"more", "but 100 follow"),
     ("x.npy", b"\x93NUMPY\x02\0" + struct.pack("<I", 3 << 30) + bytes(200), "has no readable NumPy header"),
     ("x.npy", npy_bytes((1_250_000, 1000), bytes(800)), "declares 10000000000 bytes"),
     ("x.npy", npy_bytes("(0x" + "f" * 6000 + ", 3)", bytes(80)), "has no readable NumPy header; save it again"),
@@ -181,7 +180,6 @@ BINARIES = [
     ("x.gz", gzip.compress(IDX[:-5]), r"declares 7840 bytes \(10 × 28 × 28 uint8\), but 7835 follow; it is truncated"),
     ("x.gz", gzip.compress(IDX)[:-50], "is a damaged or truncated gzip file; download it again"),
     ("x.gz", gzip.compress(IDX + b"\0"), "declares 7840 bytes .* but more follow; it is damaged"),
-    ("x-ubyte", HUGE_IDX, "claims 10000000752 bytes"),
     ("x.gz", gzip.compress(HUGE_IDX), "claims 10000000752 bytes"),
     ("x-ubyte", b"\0\0\x08\x03\0\0\0\1", "ends within its header, expected 3 sizes"),
     ("x-ubyte", b"\0\0\x08\x01\0\0\0\0", "its header declares an empty array"),
@@ -372,8 +370,11 @@ def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages,
 def test_that_the_densest_deflate_stream_is_not_refused_and_a_small_file_is_read_up_to_its_limit(tmp_path):
     n_bytes = 1 << 24
     packed = len(zlib.compress(bytes(n_bytes), level=9, wbits=-15))
-    assert n_bytes > 1025 * packed
-    check_claim(n_bytes, packed, "a", ratio=DEFLATE_RATIO)
+    assert 1025 * packed < n_bytes <= DEFLATE_RATIO * packed
+    for ratio, most in ((DEFLATE_RATIO, 1032 * packed + 64), (1, packed)):
+        check_claim(most, packed, "a", ratio=ratio)
+        with pytest.raises(DataError, match=f"a: its header claims {most + 1} bytes, but the file has only {packed} "):
+            check_claim(most + 1, packed, "a", ratio=ratio)
     content = bytes(range(256)) * 8192
     assert read_small(write(tmp_path / "x", content), 2 << 20, "a picture") == content
     with pytest.raises(DataError, match="x: is larger than 2 MiB, expected a picture"):
