@@ -233,7 +233,7 @@ def test_that_a_table_of_file_names_labels_the_pictures_next_to_it(tmp_path, tex
 
 def test_that_the_labels_of_pictures_are_chosen_if_several_columns_may_have_them(tmp_path):
     save_all(tmp_path, "é.png", "1.png", "2.png")
-    write(tmp_path / "meta.csv", "file,kind,age\n2.png,b,3\ne\u0301,a,4\n1,,5\n")
+    write(tmp_path / "meta.csv", "file,kind,age\n2.png,b,3\ne\u0301,a,4\n1,,5\nx,a,6\ny,a,7\nz,b,8\n")
     with pytest.raises(DataError, match=r"meta.csv: .* columns “file”, and labels in columns “kind”, “age”; choose"):
         open_data([tmp_path])
     with pytest.raises(DataError, match=r"line 4, column 2: the class is missing"):
