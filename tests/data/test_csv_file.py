@@ -186,8 +186,11 @@ def test_that_a_cell_of_many_numbers_is_an_image_and_a_column_of_sets_divides_th
     data = open_data([write(tmp_path / "x.csv", "emotion,pixels,Usage\n" + "".join(rows))])
     assert np.array_equal(np.rint(255 * np.concatenate([data.train, data.test])), pixels)
     assert (data.image_shape, *data.train_labels, *data.test_labels[-10:]) == ((8, 8), *[0, 1, 2] * 10)
-    with pytest.raises(DataError, match="line 302 has 67 cells, expected 66"):
-        read("emotion,pixels,Usage\n" + "".join(rows * 10) + rows[0].replace(",T", " 9,T"))
+    for head, n, word, found in (("emotion,pixels,Usage\n", 300, "9", "65 numbers"), ("", 0, "x", "'x'")):
+        faulty = [head, *(rows * 10)[:n], rows[0].replace(",T", f" {word},T"), *rows]
+        place = f"line {n + 1 + bool(head)}, column 2"
+        with pytest.raises(DataError, match=f"{place}: found {found}, expected 64 numbers with blanks between them"):
+            read("".join(faulty))
 
 
 def test_that_options_come_before_guesses():

@@ -85,8 +85,8 @@ def read_csv(
     the column names or the first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments.
     Blank lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out.
     Line breaks in quoted cells become blanks. A cell of eight or more numbers, separated by blanks, becomes several
-    cells if each row has one with equally many numbers. Then no pixel is guessed to be the label, and groups are sets
-    if a text column has their names.
+    cells if most rows have one with equally many numbers; the other rows are refused. Then no pixel is guessed to be
+    the label, and groups are sets if a text column has their names.
     Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters

@@ -71,8 +71,8 @@ class TableLayout:
         Index of the group column, which is also in `left_out`.
     class_names : dict
         Name of each number in the label column, if a line above the rows has such names.
-    packed : bool
-        True if cells with many numbers are expanded to several columns.
+    packed : tuple of int
+        Number of columns to which each cell is expanded if some cells have many numbers; otherwise empty.
     classes, groups : dict
         Code of each name in the label column, and of each name in the group column, in order of appearance.
     """
@@ -94,7 +94,7 @@ class TableLayout:
     guesses: tuple[Guess, ...]
     place: str
     class_names: dict[str, str]
-    packed: bool
+    packed: tuple[int, ...]
     classes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
 
@@ -157,11 +157,9 @@ class TableLayout:
         missing = next(filter(is_missing, islice(known, n_known, None)), None)
         if missing is not None:
             others = "leave the row out, choose another label column or none, or write another name for this class"
-            raise DataError(
-                f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing (found {missing!r}); "
-                f"fill it in, {others if kind == 'class' else 'or leave the row out'}",
-                self.place,
-            )
+            problem = f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing"
+            remedy = f"fill it in, {others if kind == 'class' else 'or leave the row out'}"
+            raise DataError(f"{problem} (found {missing!r}); {remedy}", self.place)
         if kind == "class" and len(known) > MOST_CLASSES:
             problem = f"column {shown_column(column, self.columns)} has more than {MOST_CLASSES} different names"
             raise DataError(f"{problem}, too many for classes; leave it out, or choose other labels", self.place)
@@ -190,7 +188,8 @@ def table_layout(
     """Detect the layout of a table from its first lines. `known` are the column names of the training set, if any."""
     lines, comments, blanks = _first_lines(stream, place)
     delimiter = _delimiter([line for line, _, _ in lines], place)
-    rows, pixels = _rows([line for line, _, _ in lines], delimiter, place)
+    rows, packed = _rows([line for line, _, _ in lines], delimiter, place)
+    pixels = {k for k, n in enumerate(n for n in packed for _ in range(n)) if n > 1}
     class_names = {} if reading.header else _class_names(rows)
     lines, rows = lines[bool(class_names) :], rows[bool(class_names) :]
     line, number, start = lines[0]
@@ -262,9 +261,8 @@ def table_layout(
         if as_names or not all(map(is_number, _filled(samples, label))):
             text |= {label}  # the column has class names such as 1, 2 and 2b, or codes such as 01 and 02
             if reading.label_column is None and not class_names:
-                guesses.append(
-                    Guess(f"column {shown_column(label, columns)} read as class names", "some are text or codes")
-                )
+                what = f"column {shown_column(label, columns)} read as class names"
+                guesses.append(Guess(what, "some are text or codes"))
     numbered = len({row[0] for row in samples if row[0].strip().isdecimal()}) == len(samples)
     numbered &= lacks_name or len(samples) >= _IDENTIFIERS
     # pandas and R write such an index. If a model uses it as a feature, `header` is given when new rows are read.
@@ -273,10 +271,8 @@ def table_layout(
         guesses.append(Guess("column 1 left out", "it has no name and numbers the rows"))
         left_out |= {0}
     if label is not None and label in left_out:
-        problem = (
-            f"column {shown_column(label, columns)} is the label column; choose another to leave out or for groups"
-        )
-        raise DataError(problem, place)
+        problem = f"column {shown_column(label, columns)} is the label column"
+        raise DataError(f"{problem}; choose another to leave out or for groups", place)
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     empty: set[int] = set()
     # In other tables, such as a test set, a column without values may be a feature of the training set.
@@ -308,23 +304,26 @@ def table_layout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
         blanks=blanks, last=last, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
-        class_names=class_names if label == last else {}, packed=bool(pixels),
+        class_names=class_names if label == last else {}, packed=packed,
     )  # fmt: skip
 
 
-def _rows(lines: list[bytes], delimiter: bytes, place: str) -> tuple[list[list[str]], set[int]]:
-    """Return the cells of lines, and the columns that were in one cell of each line, like the pixels of FER2013.
+def _rows(lines: list[bytes], delimiter: bytes, place: str) -> tuple[list[list[str]], tuple[int, ...]]:
+    """Return the cells of lines, and the number of numbers in each cell if some have many, like those of FER2013.
 
-    Such a cell has eight or more numbers. Fewer numbers could be one number with blanks between thousands.
+    Such a cell has eight or more numbers. Fewer numbers could be one number with blanks between thousands. The few
+    lines that have other cells are left out; an error names them when all lines are read.
     """
     rows = [split_line(line, delimiter, place) for line in lines]
     wide = [split_line(unpacked(line, delimiter), delimiter, place) for line in lines] if delimiter else rows
-    if len(wide[-1]) == len(rows[-1]) or len(set(map(len, wide[1:]))) != 1:
-        return rows, set()
-    widths = [len(cell.split()) if PACKED.fullmatch(cell.encode()) else 1 for cell in rows[-1]]
+    sizes = [(len(row), len(cells)) for row, cells in zip(wide, rows, strict=True)]
+    usual = max(sizes[1:], key=sizes[1:].count, default=(0, 0))
+    if usual[0] == usual[1] or 2 * sizes[1:].count(usual) < len(rows):
+        return rows, ()
+    widths = [len(cell.split()) if PACKED.fullmatch(cell.encode()) else 1 for cell in rows[sizes.index(usual, 1)]]
     header = [f"{cell} {k}" if n > 1 else cell for cell, n in zip(rows[0], widths, strict=False) for k in range(n)]
-    pixels = {k for k, n in enumerate(n for n in widths for _ in range(n)) if n > 1}
-    return [header if len(wide[0]) == len(rows[0]) else wide[0], *wide[1:]], pixels
+    is_header = sizes[0][0] == sizes[0][1] and not any(cell.count(" ") > 7 for cell in header)
+    return [*[header] * is_header, *(row for row, n in zip(wide, sizes, strict=True) if n == usual)], tuple(widths)
 
 
 def _class_names(rows: list[list[str]]) -> dict[str, str]:
@@ -559,9 +558,8 @@ def _label_column(
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
     doubtful = len(text) > 1 or n_texts[label] > FEW_LEVELS  # many distinct strings may be dates or places
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= FEW_LEVELS for k in ends)
-    return label, [
-        Guess(f"labels in column {shown_column(label, columns)}", f"{why} in the first lines", sure=not doubtful)
-    ]
+    what = f"labels in column {shown_column(label, columns)}"
+    return label, [Guess(what, f"{why} in the first lines", sure=not doubtful)]
 
 
 def _options_like(

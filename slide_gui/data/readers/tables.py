@@ -107,8 +107,7 @@ PACKED = re.compile(rb'(?m)(?<![^,;\t|\n]) *("?)((?:[-+.\deE]+ +){7,}[-+.\deE]+)
 _SHOWN = 20  # largest number of characters of a cell in a message
 _FLOAT32_BOUND = 2.0**128 - 2.0**103  # a number becomes infinite in float32 if its absolute value is at least this
 
-_IS_BLANK = np.zeros(256, bool)
-_IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
+_IS_BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 
 
 def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
@@ -247,8 +246,8 @@ class RowFormat:
     replace_texts : callable or None
         Function that replaces strings by numbers. It receives the cells of complete rows, which may be quoted if there
         is a delimiter, and the line number of each row.
-    packed : bool
-        True if some cells have eight or more numbers, which are separated by blanks.
+    packed : tuple of int
+        Number of numbers in each cell if some cells have eight or more, which are separated by blanks; otherwise empty.
     """
 
     columns: int = 0
@@ -256,7 +255,7 @@ class RowFormat:
     delimiter: bytes = b""
     first_line: int = 1
     replace_texts: Replacement | None = None
-    packed: bool = False
+    packed: tuple[int, ...] = ()
 
 
 _NUMBERS = RowFormat()  # rows of numbers that are separated by blanks, as in .amat files
@@ -295,7 +294,6 @@ def read_table(
         chunk = stream.read(max(step - len(rest), len(rest), 1))
         done += len(chunk)
         text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
-        text = unpacked(text, rows.delimiter) if rows.packed else text
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
         if table is None:
@@ -356,14 +354,16 @@ def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
             table.append(block)
             return len(block)
-    counts, tokens = _split_lines(text, rows.delimiter, place, line, may_hold_text=rows.replace_texts is not None)
+    counts, tokens = _split_lines(text, rows, place, line)
     wrong = (counts > 0) & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
-        if text.split(b"\n", at + 1)[at].startswith(b"#"):
+        faulty = text.split(b"\n", at + 1)[at]
+        if faulty.startswith(b"#"):
             raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
-        if text.split(b"\n", at + 1)[at].count(b'"') % 2:
+        if faulty.count(b'"') % 2:
             raise DataError(f"line {line + at} has an unpaired quotation mark; write each row on one line", place)
+        _check_packed(faulty, rows, place, line + at)
         n = counted(counts[at], "cell" if rows.delimiter else "number")
         raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     lines = np.flatnonzero(counts) + line
@@ -373,21 +373,30 @@ def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -
     labels = b"\n".join([b"", *tokens[table.apart :: columns], b""])
     table.has_codes |= re.search(rb"\n\s*0\d+\s*\n", labels) is not None
     underscores = b"_" in (text if rows.replace_texts is None else b"".join(tokens))
-    numbers = _floats(tokens, table, lines, place, underscores=underscores)
-    table.append(numbers.reshape(-1, columns))
+    table.append(_floats(tokens, table, lines, place, underscores=underscores).reshape(-1, columns))
     return len(counts)
 
 
-def _split_lines(
-    text: bytes, delimiter: bytes, place: str, line: int, *, may_hold_text: bool
-) -> tuple[NDArray[np.int64], list[bytes]]:
+def _check_packed(text: bytes, rows: RowFormat, place: str, line: int) -> None:
+    """Raise an error for the first cell of a line that lacks numbers, or has more numbers than in the other lines."""
+    for column, (cell, n) in enumerate(zip(split_line(text, rows.delimiter, place), rows.packed, strict=False), 1):
+        words = [repr(word[:_SHOWN]) for word in cell.split() if not re.fullmatch(r"[-+.\deE]+", word)]
+        if n > 1 and (words or len(cell.split()) != n):
+            actual = next(iter(words), counted(len(cell.split()), "number"))
+            problem = f"found {actual}, expected {n} numbers with blanks between them; correct the cell"
+            raise DataError(f"line {line}, column {column}: {problem}, or leave the row out", place)
+
+
+def _split_lines(text: bytes, rows: RowFormat, place: str, line: int) -> tuple[NDArray[np.int64], list[bytes]]:
     """Return the number of cells of each line (0 for a blank line), and a list of all cells."""
-    if may_hold_text and b'"' in text:
-        rows = [
+    delimiter = rows.delimiter
+    text = unpacked(text, delimiter) if rows.packed else text
+    if rows.replace_texts is not None and b'"' in text:
+        cells = [
             split_line(each, delimiter, f"{place}, line {line + k}") if delimiter in each or each.strip() else []
             for k, each in enumerate(text.split(b"\n")[:-1])
         ]
-        return np.array([len(row) for row in rows]), [cell.encode() for row in rows for cell in row]
+        return np.array([len(row) for row in cells]), [cell.encode() for row in cells for cell in row]
     text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
