@@ -489,11 +489,9 @@ def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDA
     for block in _blocks(source):
         if not part.finite and np.isinf(single := _to_float32(source[block], 1)).any():
             row, column = np.argwhere(np.isinf(single))[0]
-            raise DataError(
-                f"row {block.start + row + 1}, feature {column + 1} is {source[block][row, column]}, expected a finite "
-                "number; correct it, or leave the row out",
-                part.place,
-            )
+            place, value = f"row {block.start + row + 1}, feature {column + 1}", source[block][row, column]
+            problem = f"{place} is {value}, expected a finite number; correct it, or leave the row out"
+            raise DataError(problem, part.place)
         rows[block] = _to_float32(source[block], scale)
         progress.report(block.stop / len(rows))
     return rows

@@ -60,11 +60,8 @@ def check_memory(n_bytes: int, place: str) -> None:
     except MemoryError as error:
         raise DataError(str(error), place) from None
     if n_bytes > memory_limit():
-        raise DataError(
-            f"has {n_bytes / GIB:.1f} GiB of data, more than the limit of {memory_limit() / GIB:.1f} GiB "
-            "on this computer; use fewer rows",
-            place,
-        )
+        limit = f"the limit of {memory_limit() / GIB:.1f} GiB on this computer"
+        raise DataError(f"has {n_bytes / GIB:.1f} GiB of data, more than {limit}; use fewer rows", place)
 
 
 def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> None:
@@ -87,11 +84,9 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
         If the file cannot hold the declared number of bytes, or if not enough memory is available.
     """
     if claimed > packed * ratio + (64 if ratio > 1 else 0):
-        raise DataError(
-            f"its header claims {claimed} bytes, but the file has only {packed}{' compressed' if ratio > 1 else ''} "
-            "bytes; it is truncated or damaged",
-            place,
-        )
+        size = f"{packed}{' compressed' if ratio > 1 else ''} bytes"
+        problem = f"its header claims {claimed} bytes, but the file has only {size}"
+        raise DataError(f"{problem}; it is truncated or damaged", place)
     check_memory(claimed, place)
 
 
