@@ -174,9 +174,8 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
         except requests.RequestException as error:
             failures.append(f"{mirror}: the connection failed ({type(error).__name__})")
         except OSError as error:
-            raise DataError(
-                f"cannot be written ({error.strerror or error}); set SLIDE_GUI_DATA to another folder", str(target)
-            ) from error
+            problem = f"cannot be written ({error.strerror or error})"
+            raise DataError(f"{problem}; set SLIDE_GUI_DATA to another folder", str(target)) from error
     reasons = "; ".join(failures) or "no mirror is known"
     raise DataError(f"could not be downloaded ({reasons}); try again, or download the file to {folder}", file.name)
 

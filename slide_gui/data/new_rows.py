@@ -99,7 +99,7 @@ def read_new_rows(
 
     level = 0 if image_shape is None or scaling is None else int(scaling[1].max())
     # `sets_of` returns the training set first. If there is a test set, only its rows are used.
-    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level))
+    *others, part = sets_of(read_parts(paths, reading, progress, read_table, level, label_column))
     rows, place, warnings = part.rows, part.place, [f"only the test set {part.place} is used"] if others else []
     if not part.opened.columns:
         refuse_columns(reading, place)

@@ -21,7 +21,7 @@ from slide_gui.data.readers.encoding import START, unpacked_start, utf8_start
 from slide_gui.data.readers.idx import is_idx_start, read_idx
 from slide_gui.data.readers.images import IMAGE_SUFFIXES, has_pictures, image_files, read_image_folder, read_labelled
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
-from slide_gui.data.readers.parts import DataPart, role_of
+from slide_gui.data.readers.parts import SUBMISSION, DataPart, role_of
 from slide_gui.data.readers.table_layout import DELIMITERS, SET_NAMES
 from slide_gui.data.readers.tables import read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
@@ -98,6 +98,7 @@ def read_parts(
     progress: Progress,
     read_table: Callable[..., DataPart] = read_csv,
     level: int = 0,
+    label_column: str = "",
 ) -> list[DataPart]:
     """Read the files of a data set, or a folder, without checking or scaling the values.
 
@@ -107,6 +108,8 @@ def read_parts(
         Function that reads a text table. It has the arguments of `read_csv`.
     level : int
         Largest pixel value of the training set of a model, or 0, as for `read_image_folder`.
+    label_column : str
+        Name of the label column of the training set of a model, or an empty string.
 
     Raises
     ------
@@ -124,7 +127,7 @@ def read_parts(
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder) or image_files(folder):
-                labelled = read_labelled(folder, paths, _without_submissions(paths), reading, level, progress)
+                labelled = read_labelled(folder, paths, reading, level, label_column, progress)
                 return labelled or _read_without_pictures(
                     paths, partial(_read_files, paths, reading, progress, read_table)
                 )
@@ -149,11 +152,11 @@ def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:
 
 
 def _without_submissions(paths: Sequence[Path]) -> list[Path]:
-    """Return the files except tables of sample predictions, such as Kaggle's sample_submission.csv.
+    """Return the files except tables of sample predictions.
 
     Such a table is left out only if another file belongs to the same set.
     """
-    samples = {path for path in paths if re.search(r"submission.*\.csv(\.gz)?$", path.name.lower())}
+    samples = {path for path in paths if SUBMISSION.search(path.name)}
     roles = {role_of(path.name) for path in paths if path not in samples}
     return [path for path in paths if path not in samples or role_of(path.name) not in roles]
 

@@ -258,10 +258,8 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
         raise DataError("has no readable NumPy header; save it again", place) from error
     kinds = "biufUS" if texts and dtype.itemsize else "biuf"
     if dtype.kind not in kinds or any(size < 0 for size in shape):
-        raise DataError(
-            f"contains Python objects, which are never read; save real numbers{' or str' if texts else ''}"
-            if dtype.hasobject
-            else f"has type {dtype} and shape {shape}; expected real numbers",
-            place,
-        )
+        problem = f"has type {dtype} and shape {shape}; expected real numbers"
+        if dtype.hasobject:
+            problem = f"contains Python objects, which are never read; save real numbers{' or str' if texts else ''}"
+        raise DataError(problem, place)
     return shape, fortran, dtype

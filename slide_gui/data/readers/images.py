@@ -16,7 +16,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_stream
-from slide_gui.data.readers.parts import DataPart, is_missing, role_of
+from slide_gui.data.readers.parts import SUBMISSION, DataPart, is_missing, role_of
 from slide_gui.data.readers.table_layout import UNNAMED, table_layout
 from slide_gui.data.readers.tables import split_line
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, ParseReport, requested_column
@@ -75,26 +75,30 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
 
 def read_labelled(
-    folder: Path, files: Sequence[Path], tables: Sequence[Path], reading: ParseOptions, level: int, progress: Progress
+    folder: Path, files: Sequence[Path], reading: ParseOptions, level: int, trained: str, progress: Progress
 ) -> list[DataPart]:
     """Read the pictures whose file names and labels are in a table in the same folder, as grey images in [0, 1].
 
     The pictures are in the folder or in two levels of sub-folders. If sub-folders have “test” in their names, only a
     table with “test” in its name labels the pictures in them. File names may lack the suffix, and may include the
-    sub-folders. Pictures without a label and rows without a picture are left out, and notes report them.
+    sub-folders, separated by slashes or backslashes. Upper and lower case are the same, unless the names of two
+    pictures differ only in case. Pictures without a label and rows without a picture are left out, and notes report
+    them.
 
     The labels are in the column of the option `label_column`, in the only column named label, labels, class, y or
     target, or in the only other column. Empty columns do not count, and row numbers in the first column do not, either.
+    If the label column of the training set is known, it comes first, and no other column has the labels of a test set
+    except one with a name for labels. Tables of sample predictions are left out.
 
     Parameters
     ----------
     files : sequence of Path
-        The data files of the folder. A note reports those that are not used.
-    tables : sequence of Path
-        The files that may be tables of labels. The result is empty if no column of them names a picture in at least
-        half of the rows.
+        The data files of the folder. A note reports those that are not used. The result is empty if no column of them
+        names a picture in at least half of the rows. If they have only sample predictions, `read_image_folder` is used.
     reading : ParseOptions
         Options for reading the tables.
+    trained : str
+        Name of the label column of the training set of a model, or an empty string.
     level, progress
         Same as for `read_image_folder`.
 
@@ -106,20 +110,23 @@ def read_labelled(
     places = [folder, *_folders(folder), *(deeper for place in _folders(folder) for deeper in _folders(place))]
     pictures = [file for place in places for file in image_files(place)]
     by_name: dict[str, dict[str, list[Path]]] = {"train": {}, "test": {}}
+    names = {name for file in pictures for name in (file.stem, str(file))}
+    fold = len({name.casefold() for name in names}) == len(names)
     for file in pictures:
         path = file.relative_to(folder)
         for name in {path.name, path.stem, path.as_posix(), path.with_suffix("").as_posix()}:
-            by_name[role_of(str(path.parent))].setdefault(normalize("NFC", name), []).append(file)
-    parts: list[DataPart] = []
+            by_name[role_of(str(path.parent))].setdefault(_name_key(name, fold), []).append(file)
+    tables = [path for path in files if not SUBMISSION.search(path.name)]
+    parts = [] if tables else read_image_folder(folder, level=level, progress=progress)
     labelled, unused = set[Path](), [clean_name(path.name) for path in files]
     for path, step in progress.each(sorted(tables, key=lambda path: role_of(path.name) == "test")):
         known = by_name[role_of(path.name)] or by_name["train"]
-        table = _table_of_labels(path, known, reading) if path.stat().st_size < _MOST_BYTES else None
+        table = _table_of_labels(path, known, reading, trained, fold) if path.stat().st_size < _MOST_BYTES else None
         if table is None or table.groups is None:
             continue
         if reading.group is not None:
             raise DataError("labels pictures, which cannot have groups; open it without this option", table.place)
-        named = [known.get(name, []) for name in table.group_names]
+        named = [known.get(_name_key(name, fold), []) for name in table.group_names]
         for name, same, n_rows in zip(table.group_names, named, np.bincount(table.groups), strict=True):
             if len(same) > 1 or n_rows > 1 or not labelled.isdisjoint(same):
                 problem = f"has several pictures or rows for {name!r}, or another row or table also labels this picture"
@@ -138,13 +145,23 @@ def read_labelled(
         place, opened = f"{folder}, labelled by {path.name}", replace(table.opened, guesses=guesses)
         parts.append(replace(part, labels=labels, label_names=table.label_names, place=place, opened=opened))
         unused.remove(clean_name(path.name))
+        trained = "" if opened.label_column is None else opened.columns[opened.label_column]
+        reading = replace(reading, label_column=None if trained else NO_COLUMN)
     if parts and unused:
         note = Guess(f"{listed_names(unused)} left out", "next to pictures, only tables with their file names are read")
         parts[0] = replace(parts[0], opened=replace(parts[0].opened, guesses=(*parts[0].opened.guesses, note)))
-    return _scaled_to_bit_depth(parts, level) if parts else []
+    return _scaled_to_bit_depth(parts, level) if labelled else parts
 
 
-def _table_of_labels(path: Path, by_name: Mapping[str, object], reading: ParseOptions) -> DataPart | None:
+def _name_key(name: str, fold: bool) -> str:
+    """Return the name of a picture with slashes between folders, in lower case if `fold` is True."""
+    name = normalize("NFC", name).strip().replace("\\", "/").removeprefix("./")
+    return name.casefold() if fold else name
+
+
+def _table_of_labels(
+    path: Path, by_name: Mapping[str, object], reading: ParseOptions, trained: str, fold: bool
+) -> DataPart | None:
     """Return a table of labels with the names of pictures as its groups, or None if no column names pictures."""
     place, all_columns = str(path), tuple(f"#{k}" for k in range(1, _MOST_COLUMNS + 1))
     try:
@@ -159,23 +176,26 @@ def _table_of_labels(path: Path, by_name: Mapping[str, object], reading: ParseOp
         rows = [row for line in lines[::step] if len(row := split_line(line, layout.delimiter, place)) == len(columns)]
     except DataError:
         return None
-    cells = [[normalize("NFC", cell.strip()) for cell in column] for column in zip(*rows, strict=True)]
+    cells = [[_name_key(cell, fold) for cell in column] for column in zip(*rows, strict=True)]
     lower = [name.lower() for name in columns]
     likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
+    likely = [columns.index(trained)] if trained in columns else likely
     naming = [k for k in range(len(cells)) if k not in likely and 2 * len(by_name.keys() & {*cells[k]}) >= len(rows)]
     if not naming or len(columns) > _MOST_COLUMNS:
         return None
-    if reading.header is None and layout.named and any(columns[k] in by_name for k in naming):
-        return _table_of_labels(path, by_name, replace(reading, header=False))  # the first line is a row
+    if reading.header is None and layout.named and any(_name_key(columns[k], fold) in by_name for k in naming):
+        # The first line is a row.
+        return _table_of_labels(path, by_name, replace(reading, header=False), trained, fold)
     numbered = any(cells[0] == [str(first + step * k) for k in range(len(rows))] for first in (0, 1))
     naming = [k for k in naming if k or not numbered or len(naming) == 1]
-    possible = likely or [k for k, column in enumerate(cells) if k not in naming and not all(map(is_missing, column))]
+    others = [k for k in range(len(cells)) if k not in naming and not (trained and role_of(path.name) == "test")]
+    possible = [k for k in likely or others if not all(map(is_missing, cells[k]))]
     if numbered and (possible[1:] or columns[0] in UNNAMED):
         possible = [k for k in possible if k]
     if (label := reading.label_column) is not None:
         possible = [] if label.lower() == NO_COLUMN else [requested_column(label, columns, place)]
         naming = [k for k in naming if k not in possible]
-    if len(naming) != 1 or (len(possible) != 1 and label is None):
+    if len(naming) != 1 or len(possible) > 1:
         names, labels = (listed_names([columns[k] for k in some]) or "none" for some in (naming, possible))
         problem = f"may have file names of pictures in columns {names}, and labels in columns {labels}"
         raise DataError(f"{problem}; choose the labels (--label-column), or keep one column of each", place)
@@ -185,7 +205,7 @@ def _table_of_labels(path: Path, by_name: Mapping[str, object], reading: ParseOp
     table = read_csv(path, options, allow_no_features=True, progress=NO_PROGRESS)
     left_out = Guess(f"columns {listed_names([columns[k] for k in rest])} left out", "only pixels are features")
     guesses = (*[left_out] * bool(rest), *table.opened.guesses)
-    unlabelled = "" if possible else "the pictures have no labels; choose the label column"
+    unlabelled = "" if possible else "the pictures have no labels; choose or add their column, or move the table away"
     return replace(table, opened=replace(table.opened, guesses=guesses, unlabelled=unlabelled))
 
 

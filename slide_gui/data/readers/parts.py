@@ -19,6 +19,9 @@ _MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null
 SMALLEST_SQUARE = 64
 """Smallest number of features of a table that may be guessed to be the pixels of a square image (8 × 8)."""
 
+SUBMISSION = re.compile(r"submission.*\.csv(\.gz)?$", re.IGNORECASE)
+"""Pattern of the names of tables with sample predictions, such as Kaggle's sample_submission.csv."""
+
 LABEL_BOUND = 2**31
 """Absolute values of labels must be smaller than this. Labels and their sums then fit into all integer types used."""
 

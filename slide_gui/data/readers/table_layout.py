@@ -216,7 +216,7 @@ def table_layout(
     second = next(filter(any, below), [])
     if sum(map(bool, first)) == 1 < sum(map(bool, second)) and not any(map(is_number, first + second)):
         raise DataError(f"line {number} has a title and empty cells; remove the title above the table", place)
-    if len(first) == 1:
+    if len(first) == 1 and reading.group is None and not reading.left_out:
         remedy = "separate the numbers with commas, semicolons or tabs, or add the labels to the table of features"
         raise DataError(f"line {number} has one column; {remedy}", place)
     known = known if like is None else like.feature_names

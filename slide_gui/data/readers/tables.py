@@ -304,7 +304,7 @@ def read_table(
             if text:
                 row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
                 columns = rows.columns or len(row.split())
-                if columns < 2:
+                if columns < 2 and not rows.columns:
                     problem = "its rows have one column, expected features and a label"
                     raise DataError(f"{problem} (785 columns for images of 28 × 28)", place)
                 # Limit the estimated number of rows: each number takes two bytes or more (a digit and a separator).
