@@ -49,7 +49,7 @@ _OTHER_FORMATS = {
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),
-    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( +\d+:[-+.\de]+){2}( |\r?$)": (
+    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( +(qid|\d+):[-+.\de]+){2}( |\r?$)": (
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }

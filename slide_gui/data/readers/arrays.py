@@ -24,7 +24,7 @@ _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", 
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # largest code point of Unicode, and its surrogates
 
-_UNLABELLED = "all columns are features; save rows and labels in one file, as X and y or as X_train and y_train"
+_UNLABELLED = "all columns are features; save X and y, or X_train and y_train, in one file, or save the table as CSV"
 
 
 def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
@@ -185,9 +185,11 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     Raises
     ------
     DataError
-        Same as for `read_npy`. Also if no array has a name for rows.
+        Same as for `read_npy`. Also if no array has a name for rows, or if the arrays are those of a sparse matrix.
     """
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
+    if {"data", "format", "shape"} <= members.keys():
+        raise DataError("is a sparse matrix of SciPy; save its toarray() as X, and the labels as y", str(path))
     known = known_names(members, str(path))
     names = list(known.values())
     texts = {name for (_, kind), name in known.items() if kind == "labels"}
