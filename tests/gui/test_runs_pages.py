@@ -215,7 +215,8 @@ def test_that_the_dialog_counts_runs_and_time_names_invalid_fields_and_follows_t
     assert dialog.criterion.currentData() == curves.setting().spec.svm.criterion == "press"
     for field, text, problem in (
         (dialog.noises, "1.5", "Noise is 1.5"),
-        (dialog.depths, "x", "Depth 'x': expected FROM:TO"),
+        (dialog.depths, "1 2", "Depth '1 2': expected FROM:TO"),
+        (dialog.seeds, "0 1", "Seeds '0 1': expected integers"),
         (dialog.seeds, "0:999", "4\u202f000 points; reduce it to at most 2000"),
     ):
         before = field.text()

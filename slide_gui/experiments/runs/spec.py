@@ -529,7 +529,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
         If the text has neither form, or is a range without values.
     """
     values: Sequence[int] = ()
-    if re.fullmatch(r"\d{1,6}(,\d{1,6})*|\d{1,3}:\d{1,3}", text):
+    if re.fullmatch(r" *\d{1,6} *(, *\d{1,6} *)*| *\d{1,3} *: *\d{1,3} *", text):
         numbers = [int(part) for part in re.split("[,:]", text)]
         values = range(numbers[0], numbers[1] + 1) if ":" in text else numbers
     if not values:

@@ -108,9 +108,9 @@ class SweepDialog(FormDialog):
         chosen = replace(
             self._sweep,
             base=base,
-            noises=noise_axis(self.noises.text().replace(" ", "")),
-            depths=depth_axis(self.depths.text().replace(" ", "")),
-            seeds=_seeds(self.seeds.text().replace(" ", "")),
+            noises=noise_axis(self.noises.text()),
+            depths=depth_axis(self.depths.text()),
+            seeds=_seeds(self.seeds.text()),
             splits=tuple(range(self.splits.value() if split else 1)),
             choose="pooled" if self.choice.isChecked() else "none",
         )
@@ -150,5 +150,5 @@ def _seeds(text: str) -> tuple[int, ...]:
     try:
         return depth_axis(text)
     except ValueError:
-        message = f"seeds {text!r}: expected FROM:TO, both ends included, or values separated by commas"
-        raise ValueError(message) from None
+        expected = "integers of at most six digits separated by commas, or FROM:TO with at most three digits each"
+        raise ValueError(f"seeds {text!r}: expected {expected}") from None
