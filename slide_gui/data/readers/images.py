@@ -195,7 +195,8 @@ def _table_of_labels(
     if (label := reading.label_column) is not None:
         possible = [] if label.lower() == NO_COLUMN else [requested_column(label, columns, place)]
         naming = [k for k in naming if k not in possible]
-    if len(naming) != 1 or len(possible) > 1:
+    lacks = not possible and label is None and not trained and role_of(path.name) != "test"
+    if len(naming) != 1 or len(possible) > 1 or lacks:
         names, labels = (listed_names([columns[k] for k in some]) or "none" for some in (naming, possible))
         problem = f"may have file names of pictures in columns {names}, and labels in columns {labels}"
         raise DataError(f"{problem}; choose the labels (--label-column), or keep one column of each", place)
