@@ -22,7 +22,7 @@ def stack_of(depth=1, **changes):
 
 def test_that_the_error_falls_as_the_square_root_of_the_copies():
     copies = CopiesStudy(stack_of(), ROWS, most=512).run()
-    assert [point.copies for point in copies.points] == [2**k for k in range(10)]
+    assert [(point.copies, point.errors.size) for point in copies.points] == [(2**k, 3) for k in range(10)]
     assert -0.57 < copies.slope() < -0.43
     errors = [mean for _, mean, _, _ in copies.curve()]
     assert errors[-1] < 0.1 * errors[0]
@@ -44,10 +44,7 @@ def test_that_copies_of_a_convolution_converge_to_its_kernel():
     copies = CopiesStudy(stack, ROWS, seeds=2, most=64).run()
     np.testing.assert_allclose(copies.limit, stack.layers[0].weights, atol=2e-4)
     assert -0.8 < copies.slope() < -0.3
-    first = copies.points[-1].weights[0, :24].reshape(3, 8)
-    assert first[:2, :2].all()
-    assert not first[2].any()
-    assert not first[:, 2:].any()
+    assert np.argwhere(copies.points[-1].weights[0, :24].reshape(3, 8)).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
 def test_that_a_sample_of_rows_has_its_own_limit():
@@ -115,8 +112,7 @@ def test_that_an_impossible_study_is_refused_in_a_sentence():
     nothing = np.zeros((9, 4), np.float32)
     with pytest.raises(ValueError, match="all inputs and weights of layer 1 are 0; use other data"):
         CopiesStudy(fit_stack(nothing, StackParameters(depth=1)), nothing).run()
-    wide = np.zeros((3, 1100), np.float32)
-    wide[0, :] = 1
+    wide = np.ones((3, 1100), np.float32)
     with pytest.raises(ValueError, match="1100 features are too many to fit corrupted copies; use at most 1024"):
         CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)
 
@@ -131,8 +127,8 @@ def _study(points, seeds=2):
 
 def test_that_a_curve_has_geometric_means_without_points_without_a_logarithm_and_finished_points_have_every_seed():
     nan, inf = np.nan, np.inf
-    copies = _study([(1, [0.2, 0.8], [nan, 1.0]), (2, [0.0, 0.4], [0.5, 2.0]), (4, [0.1, inf], [0.3, -1.0])])
-    assert copies.curve() == [(1, pytest.approx(0.4), 0.2, 0.8)]
+    copies = _study([(1, [2e-6, 8e-6], [nan, 1.0]), (2, [1e-6, 0.4], [0.5, 2.0]), (4, [0.1, inf], [0.3, -1.0])])
+    assert copies.curve() == [(1, pytest.approx(4e-6), 2e-6, 8e-6)]
     assert copies.curve(0) == [(2, pytest.approx(1.0), 0.5, 2.0)]
     copies = _study([(1, [0.2, 0.8], [1.0, 1.0]), (2, [0.1, 0.4], [1.0, 1.0]), (4, [0.1], [1.0])])
     assert [point.copies for point in copies.finished().points] == [1, 2]
@@ -179,7 +175,5 @@ def test_that_a_seed_gives_one_permutation_and_shuffled_weights_can_be_unshuffle
     there = weights[order][:, np.append(order, 6)]
     assert not np.array_equal(there, weights)
     np.testing.assert_array_equal(closed_form.unshuffled(there, order), weights)
-    assert there[1, 2] == weights[order[1], order[2]]
-    assert there[4, 6] == weights[order[4], 6]
     np.testing.assert_array_equal(closed_form.shuffling(50, 2), closed_form.shuffling(50, 2))
     assert not np.array_equal(closed_form.shuffling(50, 2), closed_form.shuffling(50, 3))

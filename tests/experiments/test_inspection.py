@@ -76,6 +76,8 @@ def test_that_a_typical_peak_is_the_median_of_those_not_zero_and_the_strongest_w
     assert inspection.typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
     assert inspection.typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
     assert inspection.typical_peak(np.zeros(3)) == 1.0
+    layers = [Layer(np.array([[1.0, -2.0, 3.0, peak, 900.0]]), 0.0) for peak in (-25.0, -25.1)]
+    assert [inspection.drowns(layer) for layer in layers] == [False, True]  # more than ten times the median of 2.5
     assert inspection.strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
     assert inspection.strongest(np.array([0.9, 7.0]), 0) == 0
 
@@ -130,14 +132,10 @@ def test_that_every_number_is_that_of_the_formula(a, b):
     assert e.survival == p
     np.testing.assert_array_equal(e.w_row, weights[a, :-1])
     assert e.product == pytest.approx(e.p_row[b], rel=1e-9)
+    assert inspection.explain(SCATTER, 3 * weights[a], 0.3, RIDGE, a, b).product == pytest.approx(3 * e.product)
     np.testing.assert_allclose(e.p_row, SCATTER[a, :-1] * p)
     assert e.s_row.shape == e.p_row.shape == e.q_row.shape == e.w_row.shape == (6,)
     np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
-
-
-def test_that_the_check_fails_for_weights_that_are_not_the_solution():
-    e = inspection.explain(SCATTER, denoiser_weights(SCATTER, 0.5)[1], 0.3, RIDGE, 1, 4)
-    assert abs(e.product - e.p_row[4]) > 0.1
 
 
 DATA = rectangles(60, 100)
@@ -284,13 +282,14 @@ def test_that_the_leverage_without_blas_is_that_of_the_equation_and_a_blank_imag
     ones = np.column_stack([DIGITS.astype(float), np.ones(len(DIGITS))])
     row = np.append(DIGITS[7], 1.0)
     expected = row @ np.linalg.solve(ones.T @ ones + np.eye(65), row)
-    assert Likeness(DIGITS).leverage(DIGITS[7]) == pytest.approx(expected)
-    assert Likeness(DIGITS).is_unlike(np.zeros(64, np.float32))
+    rule, every = Likeness(DIGITS), np.diag(ones @ np.linalg.solve(ones.T @ ones + np.eye(65), ones.T))
+    assert (rule.leverage(DIGITS[7]), rule.limit) == pytest.approx((expected, np.quantile(every / (1 - every), 0.99)))
+    assert rule.is_unlike(np.zeros(64, np.float32))
 
 
 def test_that_many_features_are_not_compared_and_the_comparison_can_be_cancelled(monkeypatch):
     with pytest.raises(Cancelled):
-        Likeness(DIGITS, StopAfter(1))
+        Likeness(DIGITS, StopAfter(2))
     monkeypatch.setattr(likeness, "_MOST_FEATURES", 10)
     assert not any(Likeness(DIGITS).is_unlike(image) for image in DRAWN)
 
@@ -422,19 +421,15 @@ def test_that_an_earlier_fit_is_returned_also_for_fewer_layers(used):
     assert used.stored_fit(StackParameters(depth=3, noise=0.7)) is None
 
 
-def cached_bytes(used):
-    return sum(map(inspection._bytes_of, used._fits))
-
-
 def test_that_fits_are_kept_within_a_bound_and_the_newest_in_any_case(monkeypatch):
     used = Explorer(images().astype("float32"))
     one = StackParameters(depth=2)
     used.update(one)
-    monkeypatch.setattr(inspection, "_MOST_BYTES", 3 * cached_bytes(used))
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 3 * inspection._bytes_of(*used._fits))
     others = [StackParameters(depth=2, noise=noise) for noise in (0.4, 0.5, 0.6)]
     for parameters in others:
         used.update(parameters)
-    assert cached_bytes(used) == inspection._MOST_BYTES
+    assert sum(map(inspection._bytes_of, used._fits)) == inspection._MOST_BYTES
     assert used.stored_fit(one) is None
     assert all(used.stored_fit(parameters) is not None for parameters in others)
     monkeypatch.setattr(inspection, "_MOST_BYTES", 1)

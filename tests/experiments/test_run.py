@@ -1,5 +1,6 @@
 """Runs of every method: correct results, the same bits with and without shared data, and clear refusals."""
 
+import itertools
 import json
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.metrics import confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
@@ -25,7 +27,7 @@ from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import final_spec
-from slide_gui.progress import Cancelled, Listener, Stage
+from slide_gui.progress import Cancelled, Stage
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
@@ -46,17 +48,16 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers():
     np.testing.assert_allclose(found.decisions[:, 0], oracle.decision_function(Z[wrong]), atol=2e-2)
     assert found.error == len(wrong) / 300
     assert found.rate == ErrorRate.of_run(found.error, 300)
-    assert found.confusion.sum() == 300
-    assert found.confusion.trace() == 300 - len(wrong)
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(DATA.test_labels, oracle.predict(Z)))
     np.testing.assert_array_equal(found.predicted, 1 - DATA.test_labels[wrong])
     assert found.classifier.widths == (3.0, 2.0, 1.5)
 
 
 def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_later_ones_every_half_second(monkeypatch):
-    clock, seen = SimpleNamespace(now=0.0), []
+    clock, listener = SimpleNamespace(now=0.0), StopAfter()
     monkeypatch.setattr(run_module, "computing_time", lambda: clock.now)
-    listener = Listener(lambda _, state: seen.append(None if state is None else state.seconds_left))
-    learning = ProgressCollector(listener, 4.0, 17.0).phase("learn", 10.0)
+    collector = ProgressCollector(listener, 4.0, 17.0)
+    learning = collector.phase("learn", 10.0)
     learning.report(0.0)
     clock.now = 1.0
     learning.report(0.5, Stage("a"))
@@ -70,16 +71,24 @@ def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_late
     first, second, fourth = (
         left + 7.0 * min((spent + left) / 10.0, 4.0) ** 0.25 for spent, left in zip((4.0, 5.0, 5.5), lefts, strict=True)
     )
-    assert seen == [pytest.approx(first), pytest.approx(second), None, pytest.approx(fourth)]
+    assert len(listener.fractions) == 4
+    assert [state.seconds_left for state in listener.payloads] == pytest.approx([first, second, fourth])
+    clock.now = 30.0
+    testing = collector.phase("test", 5.0)
+    clock.now = 33.0
+    testing.report(0.5)
+    left = (3.0 + 0.2 * 5.0 * 3.0**0.25) / 0.7 * 0.5
+    assert listener.payloads[-1].seconds_left == pytest.approx(left + 2.0 * ((33.0 + left) / 15.0) ** 0.25)
+    assert listener.fractions[-1] == pytest.approx(12.5 / 17.0)
+    paces = [run_module._pace(*spent) for spent in ((0.05, 1.0), (9.0, 0.0), (0.06, 1.0), (9.0, 2.0), (6.0, 2.0))]
+    assert paces == pytest.approx([1.0, 1.0, 0.25**0.25, 4.0**0.25, 3.0**0.25])
 
 
 def test_that_three_classes_are_counted_by_class():
     found = run(THREE, spec(THREE, widths="median", C=10.0, training="split"))
-    np.testing.assert_array_equal(found.confusion.sum(axis=1), np.bincount(THREE.test_labels))
-    wrong = THREE.test_labels[found.misclassified] * 3 + found.predicted
-    off = found.confusion.copy()
-    np.fill_diagonal(off, 0)
-    np.testing.assert_array_equal(np.bincount(wrong, minlength=9).reshape(3, 3), off)
+    predicted = THREE.test_labels.copy()
+    predicted[found.misclassified] = found.predicted
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(THREE.test_labels, predicted))
     assert found.decisions.shape == (len(found.misclassified), 3)
 
 
@@ -109,7 +118,8 @@ def test_that_sharing_changes_no_bit_and_a_missing_neighbour_is_run_first():
     data = rectangles(40, 20)
     near = spec(data, 0.3)
     asked = spec(data, 0.4, neighbour=near)
-    alone = run(data, asked)
+    alone = run(data, asked, progress=(listener := StopAfter()))
+    assert listener.complete
     shared = Reuse(results={near.hash: run(data, near)})
     assert same_numbers(alone, run(data, asked, reuse=shared))
     assert not same_numbers(alone, run(data, spec(data, 0.4)))
@@ -141,10 +151,12 @@ def test_that_the_stack_is_fitted_on_the_rows_of_the_spec(fit_rows, n_rows):
     np.testing.assert_array_equal(again.representation.layers[0].weights, layer.weights)
 
 
-def test_that_progress_rises_and_each_report_holds_the_earlier_ones():
-    listener, data = StopAfter(), with_wrong_labels(DATA)
+def test_that_progress_rises_each_report_holds_the_earlier_ones_and_the_steps_last_as_long_as_the_run(monkeypatch):
+    listener, data, clock = StopAfter(), with_wrong_labels(DATA), itertools.count()
+    monkeypatch.setattr(run_module, "computing_time", lambda: float(next(clock)))
     found = run(data, spec(data, depth=2, training="split"), progress=listener)
     assert listener.fractions == sorted(listener.fractions)
+    assert found.timings.total == next(clock) - 1
     last = listener.payloads[-1]
     assert last.history == found.classifier.history
     assert (last.test.wrong, last.test.done) == (len(found.misclassified), 300)

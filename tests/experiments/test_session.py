@@ -20,7 +20,7 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.model import TrainedSvm
-from slide_gui.core.svm.parameters import Candidate, ChosenBy, GridPoint
+from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, GridPoint, SvmParameters
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
@@ -232,7 +232,7 @@ def test_that_a_path_separator_in_a_name_does_not_split_it_and_generated_data_re
     assert np.unique(data.train).tolist() == [0.0, 1.0]
 
 
-STACK = StackParameters(noise=0.3, depth=2)
+STACK, HINGE = StackParameters(noise=0.3, depth=2), SvmParameters(loss="hinge")
 SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretraining_rate=0.02, fine_tuning_rate=0.5)
 
 
@@ -260,10 +260,10 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
             {"method": "custom", "transformer": Estimator.of("cluster.KMeans"), "classifier": Estimator.of("svm.SVC")},
             "scikit-learn, KMeans(), SVC()",
         ),
-        ({"stack": STACK, "labels": 100}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels"),
         (
-            {"stack": STACK, "labels": 100, "fit_rows": "labelled"},
-            "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels, fitted on the labelled rows only",
+            {"stack": STACK, "labels": 9, "fit_rows": "labelled", "svm": HINGE, "held_out": HeldOut(0.3, 7)},
+            f"SLIDE-SVM, noise 1−p = 0.3, depth 2, {LOSSES['hinge'].text}, 9 labels, fitted on the labelled rows only, "
+            "30 % held out, seed 7",
         ),
     ],
 )

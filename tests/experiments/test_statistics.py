@@ -35,7 +35,7 @@ EFFECTS = ((1.0, 0.05, 0.5), (1.0, 0.3, 0.5), (1.0, 0.1, 0.05), (0.2, 0.02, 1.0)
 """Effects of rows, splits and interaction: one of the first two dominates, neither does, or splits do not differ."""
 
 
-def gaussian_coverage(splits, effects, count, rows=200):
+def gaussian_coverage(splits, effects, count, rows):
     """Return how often the interval of a mean contains the expected value."""
     found = [crossed_mean(matrix) for matrix in matrices(splits, rows, effects, count)]
     return float(np.mean([abs(each.mean) <= each.half for each in found]))
@@ -52,15 +52,12 @@ def false_positives(splits, effects, count, rows=200):
     return rejected / count
 
 
-@pytest.mark.parametrize("effects", EFFECTS[:3])
-def test_that_intervals_over_ten_splits_cover_the_mean_in_95_percent(effects):
-    assert 0.93 <= gaussian_coverage(10, effects, 1000) <= 0.97
-
-
 @pytest.mark.parametrize("effects", EFFECTS)
 @pytest.mark.parametrize("splits", [2, 3, 5, 10])
-def test_that_equal_methods_rarely_differ_significantly(splits, effects):
-    assert 1.0 - gaussian_coverage(splits, effects, 1500, rows=100) <= 0.06
+def test_that_equal_methods_rarely_differ_significantly_and_intervals_over_ten_splits_cover_95_percent(splits, effects):
+    coverage = gaussian_coverage(splits, effects, 1500, rows=100)
+    assert coverage >= 0.94
+    assert coverage <= 0.97 or splits < 10 or effects in EFFECTS[3:]
     assert false_positives(splits, effects, 500) <= 0.06
 
 
@@ -177,6 +174,6 @@ def test_that_splits_on_other_or_unknown_rows_have_students_interval_of_their_me
 def test_that_holm_multiplies_by_the_number_of_remaining_tests_and_never_falls():
     # Holm 1979: ascending p values times 4, 3, 2, 1; each result is at least the one before.
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert holm([0.2, 0.9, 0.5]) == pytest.approx([0.6, 1.0, 1.0])
+    assert holm([0.2, 0.9, 0.6]) == pytest.approx([0.6, 1.0, 1.0])
     assert holm([]) == []
     assert holm([0.03]) == [0.03]

@@ -36,7 +36,8 @@ LINE = StoredRun.of(RESULT, 1.0, ("first", "of all"))
 
 
 def test_that_a_stored_run_is_read_back_from_its_row_and_the_mark_of_generated_data_is_not_part_of_their_name():
-    for line in (LINE, replace(LINE, error=1.0, deleted=True, tags=(), C=None, n_support=None, chosen_by=None)):
+    least = replace(LINE, error=0.0, n_test=1, row_errors=None, created=0.0, n_support=None)
+    for line in (LINE, least, replace(least, error=1.0, deleted=True, tags=(), C=None, numerics=None, chosen_by=None)):
         assert list(line.row()) == [column.name for column in COLUMNS]
         assert StoredRun.from_row(line.row()) == line
     row = LINE.row() | {"data": "Convex (generated)"}
@@ -60,7 +61,7 @@ def test_that_a_stored_run_has_the_values_of_its_result():
     ("column", "value"),
     [
         ("held_out", "{"), ("held_out", '{"folds":2,"fold":9}'),
-        ("error", 1.5), ("error", math.nan), ("n_test", 0), ("n_test", 1 << 63), ("seconds", math.inf),
+        ("error", 1.1), ("error", -0.1), ("error", math.nan), ("n_test", 0), ("n_test", 1 << 63), ("seconds", math.inf),
         ("noise", "much"), ("depth", None),
         ("created", -1.0), ("deleted", 2), ("data", b"\xff"), ("C", "large"), ("hash", None),
         ("row_errors", "text"), ("row_errors", b""), ("row_errors", RESULT.row_errors[:-1]),
@@ -79,11 +80,18 @@ def test_that_every_shown_column_has_a_text_for_any_run_and_commas_separate_tags
     unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())
     texts = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
     expected = {
-        "Data": ("tiny gen.",) * 2, "Method": ("SLIDE-SVM", "of tomorrow"), "Noise": ("0.40", "–"), "C": ("1", "–"),
-        "Error %": (LINE.rate.value,) * 2, "95 %": (LINE.rate.interval,) * 2, "Tag": ("first, of all", ""),
+        "Date": (LINE.date,) * 2, "Data": ("tiny gen.",) * 2, "Method": ("SLIDE-SVM", "of tomorrow"),
+        "Noise": ("0.40", "–"), "Depth": ("1", "0"), "Split": ("whole",) * 2, "Seed": ("0",) * 2,
+        "Error %": (LINE.rate.value,) * 2, "95 %": (LINE.rate.interval,) * 2, "n test": ("40",) * 2, "C": ("1", "–"),
+        "n SV": (str(LINE.n_support), "–"), "Time s": (f"{LINE.seconds:.1f}",) * 2, "Tag": ("first, of all", ""),
     }  # fmt: skip
-    assert texts | expected == texts
-    assert all(text for text, _ in texts.values())
+    assert texts == expected
+    penalty = next(column.text for column in SHOWN if column.title == "C")
+    assert [penalty(replace(LINE, C=C)) for C in (0.002345, 0.02345)] == ["0.0023", "0.0234"]
+    assert LINE.words == (
+        f"{LINE.date} tiny (generated) gen. slide-svm whole noise=0.40; depth=1; seed=0; {100 * LINE.error:.2f} first "
+        "of all  median widths test error · trained on all rows · median widths · c = 1 "
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,6 +107,7 @@ def test_that_every_shown_column_has_a_text_for_any_run_and_commas_separate_tags
 def test_that_the_split_names_the_rule_that_held_out_the_test_set(held_out, training, name):
     line = replace(LINE, held_out=held_out, training=training, split=3, evaluate="test")
     assert line.split_name == name
+    assert replace(line, evaluate="validation").split_name == f"{name}, val."
     assert str(held_out or "") in line.tip
     assert str(held_out or "").lower() in line.words
     assert StoredRun.from_row(line.row()) == line
@@ -138,6 +147,7 @@ def test_that_a_run_without_layers_is_on_the_curves_of_every_stack_and_a_method_
     raw = Setting.of(replace(BASE, stack=StackParameters(depth=0)).checked())
     other = Setting.of(replace(BASE, stack=replace(BASE.stack, threshold=0.4)).checked())
     assert other.covers(raw)
+    assert raw.covers(other)
     assert Setting.of(BASE).covers(raw)
     assert not other.covers(Setting.of(BASE))
     assert not Setting.of(SPLIT).covers(raw)

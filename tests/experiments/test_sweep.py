@@ -468,18 +468,27 @@ def test_that_the_first_run_corrects_the_estimate_more_as_it_progresses():
     assert model.left({other: 1, kind: 3}, other, 0.5, 10.0, 0.0) == pytest.approx(10.0 + 3 * 40.0)
 
 
-def test_that_pretraining_on_the_rows_of_a_split_takes_four_fifths_of_the_time():
-    split, every = (
-        run_parts(spec(TIMED_DATA, method="sda-svm", training="split", fit_rows=rows).checked(), SHAPE)
-        for rows in ("split", "training")
-    )
-    assert split[0] == pytest.approx(0.8 * every[0])
-    assert split[1:] == every[1:]
+TIMED = spec(TIMED_DATA, 0.3, 2)
+SDA = {"sda": SdaParameters(n_units=(3, 4), noise=(0.1, 0.2), pretraining_epochs=16, fine_tuning_epochs=90)}
+MEMBERS = {"members": (TIMED, TIMED.on(method="median"))}
+SPLIT = {"training": "split", "fit_rows": "split", "evaluate": "validation"}
 
 
-def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows():
-    mnist, wanted = RunShape(60_000, 10_000, 784, 10), spec(TIMED_DATA, 0.3, 1)
-    features = 4 * 60_000 * 784 * 2
-    assert 2 * features < peak_bytes(wanted, mnist) < 4e9
-    assert peak_bytes(replace(wanted, labels=500).checked(), mnist) < 200e6
-    assert peak_bytes(wanted, SHAPE) < 50e6
+@pytest.mark.parametrize(
+    ("changes", "numbers", "expected"),
+    [
+        ({}, (60_000, 10_000, 784, 10), (0.853, 34.1, 4.3, 2.92e9)),
+        ({}, (12_000, 3_000, 20, 5), (9.79e-5, 42.5, 0.0142, 2.83e8)),
+        ({}, (1_010, 3_000, 20, 50), (1e-5, 111, 0.0033, 9.51e5)),
+        ({"method": "median"}, (12_000, 3_000, 20, 5), (9.79e-5, 93.2, 0.0142, 2.83e8)),
+        ({"method": "median"}, (1_010, 3_000, 20, 50), (1e-5, 36.9, 0.0033, 1.07e6)),
+        ({"labels": 60, "test_rows": 7}, (100, 40, 784, 3), (0.117, 0.939, 0.000121, 4.15e7)),
+        ({"method": "sda", **SDA}, (1_010, 3_000, 20, 5), (0.000209, 0.00072, 0.0033, 2.29e6)),
+        ({"method": "sda-svm", **SDA, **SPLIT}, (1_010, 9, 20, 5), (0.000168, 3.52, 0.000178, 1.63e6)),
+        ({"method": "mean-margin", **MEMBERS}, (9, 4, 20, 2), (3.98e-6, 0.651, 1.55e-7, 3.63e4)),
+    ],
+)
+def test_that_the_time_of_each_step_and_the_peak_memory_are_estimated(changes, numbers, expected):
+    wanted, shape = replace(TIMED, **changes).checked(), RunShape(*numbers)
+    assert (*run_parts(wanted, shape), peak_bytes(wanted, shape)) == pytest.approx(expected, rel=0.01)
+    assert typical_seconds(wanted, shape) == pytest.approx(0.03 + sum(expected[:3]), rel=0.01)
