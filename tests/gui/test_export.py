@@ -194,6 +194,9 @@ def test_that_small_type_of_a_preview_is_legible_and_the_width_is_used(window):
     width = dialog.preview.pixmap().width()
     dialog.resize(dialog.width() + 400, dialog.height())
     wait(lambda: dialog.preview.pixmap().width() > width)
+    dialog.resize(1203, 677)  # Size of the dialog in a window of 1280 × 720 pixels.
+    available = preview.maximumViewportSize().width() - preview.verticalScrollBar().sizeHint().width()
+    assert preview.dots(dialog.style_chosen()) * 183 / 25.4 <= available
     dialog.reject()
 
 

@@ -202,7 +202,7 @@ _FORMATS = {
 _TEXTS = ("csv", "tex", "md")
 # Maximum size of the dialog in pixels, maximum size as a fraction of the window's size, and width of the column with
 # the controls in pixels.
-_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 316
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 308
 # At fewer dots per inch than this, a preview is drawn at twice its size and then scaled down. Otherwise, small text
 # would be illegible.
 _FINE = 100
@@ -238,13 +238,13 @@ class ExportDialog(QDialog):
         self.finished.connect(self._end)
 
     def _arrange(self) -> None:
-        layout = flush(QHBoxLayout(self), 20, (20, 20, 20, 16))
+        layout = flush(QHBoxLayout(self), 12, (16, 16, 16, 16))
         self._paper = placed(layout, FigurePreview(self), 1)
         side = placed(layout, QWidget(self))
         side.setFixedWidth(_CHOICES_WIDTH)
         left = flush(QVBoxLayout(side), 16)
         self._form = nested(left, QFormLayout())
-        self._form.setHorizontalSpacing(16)
+        self._form.setHorizontalSpacing(8)
         self._form.setVerticalSpacing(8)
         self.figure_box, self.format_box = self._add_box("Figure"), self._add_box("Format")
         self.width_box, self._levels = self._add_box("Width"), self._add_box("Colour limits")
