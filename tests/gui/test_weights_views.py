@@ -235,9 +235,7 @@ def test_that_images_and_strokes_go_through_the_layers_once_and_in_the_queue_if_
     assert part.flow.clean[empty[2]] == 1.0
 
 
-def test_that_a_new_corruption_and_the_noise_set_other_pixels_to_0_and_layers_are_grey_until_fitted(
-    window, fit_may_continue
-):
+def test_that_noise_and_a_new_corruption_change_the_pixels_and_layers_are_grey_until_fitted(window, fit_may_continue):
     part = window.weights_page.set_view("flow")
     first = part.flow.survivors
     fit_may_continue.clear()
