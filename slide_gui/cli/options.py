@@ -137,7 +137,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--held-out", type=float, metavar="FRACTION", help="fraction of rows to hold out, 0 to 0.9 (default: 0.25)")
     option("--split-seed", type=int, metavar="N", help="seed for drawing held-out rows or folds (default: 0)")
     text = "divide the rows into K folds"
-    option("--folds", type=int, metavar="K", help=f"{text}, each of which is the test set once" if every_fold else text)
+    option("--folds", type=int, metavar="K", help=f"{text}, each used once as the test set" if every_fold else text)
     if not every_fold:
         option("--fold", type=int, metavar="J", help="fold to use as the test set, from 1 to K (default: 1)")
 

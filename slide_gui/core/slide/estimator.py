@@ -251,7 +251,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X
-        # During a fit, `fit_stack` checks for NaN instead, so that a memmap is not read an additional time.
+        # During a fit, `fit_stack` checks for NaN when it reads the rows, so that a memmap is not read twice.
         rows = checked_rows(
             self,
             X,

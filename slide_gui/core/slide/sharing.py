@@ -124,7 +124,7 @@ def windows_of(window: int, d: int, image_shape: tuple[int, ...] | None) -> Wind
 
 
 def checked_shape(image_shape: Any, d: int) -> tuple[int, int, int]:
-    """Return the rows, columns and channels of images with d features (see `windows_of`)."""
+    """Return the numbers of pixel rows, pixel columns and channels of images with d features (see `windows_of`)."""
     if image_shape is None:
         side = round(d**0.5)
         if side * side != d:

@@ -107,8 +107,8 @@ class FittedModel:
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return, for each row, the code of the predicted class and its smallest margin over any other class.
 
-        The predicted class is the one that wins most of its comparisons with another class. If it loses one of them,
-        its smallest margin is negative.
+        The predicted class is the one that wins the most comparisons of two classes. If it loses one of them, its
+        smallest margin is negative.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))

@@ -399,7 +399,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
     absent = np.setdiff1d(codes[rows], codes[labelled])
     if len(absent):
         have = plural("class has", "classes have", len(absent))
-        remedy = "request more labels (in a trial, increase the time limit), or leave the rows of rare classes out"
+        remedy = "use more labelled rows (in a trial, increase the time limit), or leave out the rows of rare classes"
         raise DataError(f"{len(absent)} {have} no row among the {spec.labels} labelled rows; {remedy}", place)
     return labelled, validation, labelled if spec.fit_rows == "labelled" else fit_rows
 

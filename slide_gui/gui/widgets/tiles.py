@@ -422,8 +422,8 @@ class TileLayout(ImageLayout):
         if self.height_room:
             rows = self.rows
             if self.has_mosaics and self.only is None:
-                # Reserve space for the mosaics and the row of the selected pixel. If rows are drawn in one line, also
-                # reserve space for the row of a pinned pixel.
+                # Reserve space for the mosaics and the tiles of the selected pixel. If the tiles of a pixel fit in one
+                # line, also reserve space for those of a pinned pixel.
                 rows = 4 - self.lines
             least = SMALLEST if self.has_mosaics else LEGIBLE
             tall = max((self.height_room - self._around(rows)) / max(rows * self.lines, 1), least)

@@ -244,8 +244,8 @@ class ShareBars(QWidget):
         for bar, share in zip(self.bars, shares, strict=False):
             bar.setValue(round(1000 * min(share, 1.0)))
         least = min((width for width in widths if 0.0 < width < math.inf), default=1.0)
-        # All widths have the same number of decimals, at most 4. It is chosen so that the smallest width has three
-        # significant digits. A width that would be rounded to 0 is written with three significant digits instead.
+        # All widths have the same number of decimals: as many as the smallest width needs for three significant digits,
+        # but at most 4. A width that would then be rounded to 0 is written with three significant digits instead.
         decimals = min(max(2 - math.floor(math.log10(least)), 0), 4)
         sigmas = [fixed(width, decimals) if round(width, decimals) else significant(width, 3) for width in widths]
         sigmas = ["∞" if math.isinf(width) else text for width, text in zip(widths, sigmas, strict=True)]
