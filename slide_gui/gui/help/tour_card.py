@@ -29,7 +29,7 @@ class CardText:
 
 
 OFFER = CardText(
-    "New here?", "A ten-minute tour, from one pixel to the results of the paper. Afterwards, your data return."
+    "New here?", "A ten-minute tour, from one pixel to the results of the paper. Your data are restored afterwards."
 )
 
 
