@@ -279,7 +279,7 @@ class FlowView(Picker):
         self._images: dict[tuple[FlowTile, str], QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.pixel_hovered.connect(self._hover)
-        self.setAccessibleName("Representation of one sample in each layer")
+        self.setAccessibleName("Pictures of one sample in each layer")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)
