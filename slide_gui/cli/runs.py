@@ -136,7 +136,7 @@ def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunR
 
 
 def _run_figure(path: Path) -> RunFigure:
-    """Return the figure with which a file name begins: the confusion matrix for ``confusion.pdf``."""
+    """Return the figure whose name is the beginning of a file name: the confusion matrix for ``confusion.pdf``."""
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure

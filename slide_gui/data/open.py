@@ -152,7 +152,7 @@ def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:
 
 
 def _without_submissions(paths: Sequence[Path]) -> list[Path]:
-    """Return the files except tables of sample predictions.
+    """Return the files without tables of sample predictions.
 
     Such a table is left out only if another file belongs to the same set.
     """

@@ -309,7 +309,7 @@ def table_layout(
 
 
 def _rows(lines: list[bytes], delimiter: bytes, place: str) -> tuple[list[list[str]], tuple[int, ...]]:
-    """Return the cells of lines, and the number of numbers in each cell if some have many, like those of FER2013.
+    """Return the cells of lines. If some cells have many numbers, as in FER2013, also return how many each cell has.
 
     Such a cell has eight or more numbers. Fewer numbers could be one number with blanks between thousands. The few
     lines that have other cells are left out; an error names them when all lines are read.

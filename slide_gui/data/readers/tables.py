@@ -378,7 +378,7 @@ def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -
 
 
 def _check_packed(text: bytes, rows: RowFormat, place: str, line: int) -> None:
-    """Raise an error for the first cell of a line that lacks numbers, or has more numbers than in the other lines."""
+    """Raise an error for the first cell of a line that has fewer or more numbers than the same cell of other lines."""
     for column, (cell, n) in enumerate(zip(split_line(text, rows.delimiter, place), rows.packed, strict=False), 1):
         words = [repr(word[:_SHOWN]) for word in cell.split() if not re.fullmatch(r"[-+.\deE]+", word)]
         if n > 1 and (words or len(cell.split()) != n):
