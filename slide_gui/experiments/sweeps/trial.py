@@ -104,7 +104,7 @@ class Trial:
 
     @property
     def layers_help(self) -> bool | None:
-        """True if the best setting has layers and an SVM on the raw input has more errors. None if they were not compared."""
+        """True if the best setting has layers and an SVM on the raw input has more errors. None without comparison."""
         return None if self.other is None else self.result.spec.stack.depth > 0 and self.result.error < self.other.error
 
     @cached_property
