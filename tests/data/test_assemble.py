@@ -343,8 +343,7 @@ def test_that_squares_are_images_from_a_size_on():
 def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named():
     for values in (np.array([3, -2], np.int8), np.array([3.0, -2.0]), np.array([3, -2], np.float32)):
         labels = parts_module.integer_labels(values, "here")
-        assert labels.dtype == np.int64
-        assert labels.tolist() == [3, -2]
+        assert (labels.dtype, labels.tolist()) == (np.int64, [3, -2])
     assert parts_module.integer_labels(np.array([True, False]), "here").tolist() == [1, 0]
     assert parts_module.integer_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
     for wrong in (0.5, np.nan, np.inf, 2.0**31, -(2.0**31)):

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.new_rows import read_new_rows
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.csv import read_csv
+from slide_gui.data.readers.incomplete import read_incomplete
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS
 from tests.data.writers import amat_text, is_sure, write
@@ -278,6 +280,26 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     assert notes(read("\n".join(many)))[-1] == "columns 1, 2, 3, 4, … left out"
 
 
+@pytest.mark.parametrize("kinds", [["p", "q", "r"], ["True", "False", "False"]])
+@pytest.mark.parametrize("yes", ["True", "true", '"TRUE"'])
+def test_that_true_and_false_are_features_of_1_and_0_unless_they_are_in_the_last_column(tmp_path, kinds, yes):
+    words = [yes, "False"] * 5
+    text = "new,a,old,kind\n" + "".join(f"{words[k]},{k},{yes * (k != 3)},{kinds[k % 3]}\n" for k in range(9))
+    part = read(text)
+    assert (part.feature_names, part.opened.left_out, part.opened.label_column) == (("new", "a", "old"), (), 3)
+    np.testing.assert_array_equal(part.rows, [[1 - k % 2, k, 1 if k != 3 else np.nan] for k in range(9)])
+    assert read_incomplete(write(tmp_path / "x.csv", text)).columns == (1,)  # words are not filled by numbers
+    complete = write(tmp_path / "y.csv", text.replace(",3,,", f",3,{yes},"))
+    rows, labels, _ = read_new_rows([complete], 3, names=("old", "new", "a"), label_column="kind")
+    assert (rows.tolist(), labels) == ([[1, 1 - k % 2, k] for k in range(9)], kinds * 3)
+    first = read("sold,a\n" + "".join(f"{word},{k}\n" for k, word in enumerate(words)))
+    assert (classes(first), first.feature_names) == ([yes.strip('"'), "False"] * 5, ("a",))
+    numbers = read("a,new,b,c,d\n" + "".join(f"{k},{word},.5,.{k},{k % 3}\n" for k, word in enumerate(words)))
+    assert (numbers.opened.label_column, numbers.rows[:, 1].tolist()) == (4, [1, 0] * 5)
+    with pytest.raises(DataError, match=r"line 299, column 1: found 'maybe', expected a finite number"):
+        read(text + text.partition("\n")[2] * 32 + "maybe,1,True,p\n")
+
+
 def test_that_columns_left_out_may_have_any_cells_and_a_test_table_leaves_out_those_of_the_training_table(tmp_path):
     text = PEOPLE.replace("n3,", '"one, two",').replace("n4", "")
     part = read(text, ParseOptions("d", left_out=("name", "2")))
@@ -306,13 +328,7 @@ def test_that_classes_that_begin_with_a_number_sign_are_not_comments(header):
     rows = "".join(f"{'#one' if k < 5 else 'two'},.{k},.5\n" for k in range(9))
     assert classes(read(header + rows)) == ["#one"] * 5 + ["two"] * 4
     assert classes(read(header + "#one,.1,.5\n#two,.2,.5\n")) == ["#one", "#two"]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".txt"])
-def test_that_many_rows_may_begin_with_a_number_sign(tmp_path, suffix):
-    rows = "".join(f"#one,.{k % 10},.5\n" for k in range(900)) + "two,.1,.2\n"
-    data = open_data([write(tmp_path / f"x{suffix}", rows)])
-    assert (data.label_names, data.train.shape) == (("#one", "two"), (901, 2))
+    assert classes(read(header + "#one,.1,.5\n" * 900 + "two,.1,.2\n")) == ["#one"] * 900 + ["two"]
 
 
 @pytest.mark.parametrize(
@@ -375,14 +391,10 @@ def test_that_decimal_commas_are_read_and_reported(mark, kinds, header):
     (guess,) = (each for each in part.opened.guesses if "comma" in each.what)
     assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells have numbers like 0,5", True)
     assert read("0,5;p\n1,5;q\n2,5;p\n").label_names == ("p", "q")  # with commas, there are as many numbers
-
-
-def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():
     part = read("a;b;label\n1,234;5;0\n12,345;6;1\n")
     assert part.rows.tolist() == [[np.float32(1.234), 5.0], [np.float32(12.345), 6.0]]
     (guess,) = part.opened.guesses
-    assert not guess.sure
-    assert "if the commas separate thousands" in guess.why
+    assert (guess.sure, "if the commas separate thousands" in guess.why) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -437,8 +449,7 @@ def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what
 
 def test_that_ten_numbers_that_count_up_are_column_names_if_the_next_line_does_not_count():
     pixels = np.random.default_rng(0).integers(0, 17, (30, 64))
-    text = "\n".join(",".join(map(str, row)) for row in [range(64), *pixels.tolist()]) + "\n"
-    part = read(text)
+    part = read("\n".join(",".join(map(str, row)) for row in [range(64), *pixels.tolist()]) + "\n")
     assert np.array_equal(part.rows, pixels)
     assert (part.labels, part.image_shape, part.opened.guesses[0].what) == (None, (8, 8), "line 1: column numbers")
     counted = np.arange(640).reshape(10, 64)
@@ -463,9 +474,7 @@ def test_that_labels_are_in_the_first_column_if_the_last_one_looks_like_pixels(n
     columns = [range(n_first), second, *[others] * 62, last]
     rows = ([str(values[k % len(values)]) for values in columns] for k in range(40))
     assert read("".join(" ".join(row) + "\n" for row in rows)).opened.label_column == label
-
-
-def test_that_labels_are_in_the_first_column_if_the_last_one_is_a_quantity():
+    # The same holds if the last column is a quantity.
     part = read("".join(f"{k // 20 + 1},0.{k % 7},{k * k + 300}\n" for k in range(60)))
     assert (part.opened.label_column, np.unique(part.labels).tolist()) == (0, [1, 2, 3])
 

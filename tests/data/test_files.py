@@ -151,8 +151,7 @@ def test_that_a_temporary_file_removed_before_it_was_locked_is_created_again(tmp
 
     monkeypatch.setattr(fcntl, "flock", remove_first)
     write(tmp_path / "out")
-    assert names(tmp_path) == {"out"}
-    assert len(removed) == 1
+    assert (names(tmp_path), len(removed)) == ({"out"}, 1)
 
 
 def test_that_an_error_of_another_file_keeps_its_name(tmp_path):

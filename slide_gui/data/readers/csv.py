@@ -73,7 +73,9 @@ def read_csv(
     class names unless the option `bins` is given. A last column of codes counts as a text column if there is no other
     text column and the column before it contains no codes.
 
-    All other text columns are left out. A first column without a name is also left out if it numbers the rows.
+    All other text columns are left out. If all known cells of a column are True or False, they are features with the
+    values 1 and 0. By rules 3 and 4, such a column has the labels only if it is the last column, or if it is the first
+    column and all text columns are of this kind. A first column without a name is also left out if it numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
     is not made if the features have names that do not end in a digit.
@@ -116,7 +118,7 @@ def read_csv(
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
         layout = table_layout(stream, reading, place, like, before_test=before_test)
         d = len(layout.columns)
-        has_texts = layout.label in layout.text or layout.left_out or layout.decimal_commas
+        has_texts = layout.label in layout.text or layout.left_out or layout.decimal_commas or layout.truth_values
         stream.seek(layout.start)
         replace_texts = layout.replace_texts if has_texts else None
         row_format = RowFormat(d, layout.label, layout.delimiter, layout.first_line, replace_texts, layout.packed)

@@ -28,7 +28,8 @@ class IncompleteTable:
     rows : ndarray of shape (n, d), float64
         The columns of numbers. Missing cells are NaN.
     columns : tuple of int
-        Indices of the columns of `rows` in the file. Other columns contain labels, groups or text, or were left out.
+        Indices of the columns of `rows` in the file. Other columns contain labels, groups, text, or the words
+        True and False, or were left out.
     layout : TableLayout
         The layout of the table, with the names of all columns.
     raw : bytes
@@ -92,7 +93,7 @@ def read_incomplete(
     text = raw.decode(utf16_coding(raw) or "latin-1").encode()
     if not layout.delimiter or layout.packed or with_row_lines(text) != text:
         raise DataError("has blanks between numbers, line breaks in cells, or Mac line ends; save plain CSV", place)
-    apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
+    apart = [layout.columns[k] for k in (layout.label, layout.group, *layout.truth_values) if k is not None]
     reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))
     part = read_csv(path, reading, progress=progress)
     columns = tuple(k for k in range(len(layout.columns)) if k not in part.opened.left_out)

@@ -32,6 +32,7 @@ _ORDERED = 7  # an ordered first line of at least this length has column names; 
 _IDENTIFIERS = 10
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
+_TRUTH_VALUES = {"true": b"1", "false": b"0"}
 SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -57,8 +58,8 @@ class TableLayout:
         True if the columns have names.
     label : int or None
         Index of the label column, or None if the choice depends on the numbers in the columns.
-    text, left_out : frozenset of int
-        Indices of the text columns, and of the columns that are not features.
+    text, truth_values, left_out : frozenset of int
+        Indices of the text columns, of the features with True and False, and of the columns that are not features.
     start, first_line : int
         Byte offset and line number of the first row.
     comments, blanks : int
@@ -83,6 +84,7 @@ class TableLayout:
     named: bool
     label: int | None
     text: frozenset[int]
+    truth_values: frozenset[int]
     left_out: frozenset[int]
     start: int
     first_line: int
@@ -136,13 +138,18 @@ class TableLayout:
                 return
 
     def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
-        """Replace class and group names by codes, cells of left-out columns by 0, and decimal commas by points."""
+        """Replace class and group names by codes, cells of left-out columns by 0, and decimal commas by points.
+
+        In features with True and False, replace these words by 1 and 0.
+        """
         d, named = len(self.columns), self.text | {self.group}
         coded = {
             k: self._codes(cells[k::d], lines, k) for k in (self.group, self.label) if k is not None and k in named
         }
         for k in self.left_out | coded.keys():
             cells[k::d] = coded.get(k, [b"0"] * len(lines))
+        for k in self.truth_values:
+            cells[k::d] = [_TRUTH_VALUES.get(cell.decode().strip().lower(), cell) for cell in cells[k::d]]
         if not self.decimal_commas:
             return cells
         if b"." in b"".join(cells):
@@ -246,7 +253,9 @@ def table_layout(
     # In tables of images, all numbers may have leading zeros.
     coded = not text_left and _has_codes(samples, last) and not _has_codes(samples, last - 1)
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
-    texts = frozenset([last]) if coded else text_left
+    truth_values = {k for k in text - left_out if set(map(str.lower, _filled(samples, k))) <= _TRUTH_VALUES.keys()}
+    # A column of True and False is seldom the label column, unless it is the last one, or the first without other text.
+    texts = frozenset([last]) if coded else (text_left - (truth_values - {last})) or text_left & {0}
     label, guesses = _label_column(columns, samples, texts, reading, place)
     if pixels and label is None and reading.label_column is None:
         others = set(range(len(columns))) - pixels - left_out - text
@@ -273,6 +282,8 @@ def table_layout(
     if label is not None and label in left_out:
         problem = f"column {shown_column(label, columns)} is the label column"
         raise DataError(f"{problem}; choose another to leave out or for groups", place)
+    truth_values -= {label}
+    text, text_left = text - truth_values, text_left - truth_values
     _refuse_formatted((k for k in sorted(text_left) if k != label or guesses), samples, columns, place)
     empty: set[int] = set()
     # In other tables, such as a test set, a column without values may be a feature of the training set.
@@ -285,6 +296,7 @@ def table_layout(
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
         guesses += [Guess(f"{what} left out", why)] * bool(some)
         left_out |= some
+    guesses += [Guess("True and False read as 1 and 0", "features are numbers", sure=True)] * bool(truth_values)
     if delimiter == b";" and not decimal_commas:
         guesses += _possible_thousands(samples, columns, set(range(len(columns))) - {label, *left_out})
     if header:
@@ -302,9 +314,9 @@ def table_layout(
         guesses.append(Guess(what, "column names are often ascending numbers, or words in no other line"))
     return TableLayout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
-        left_out=left_out, start=start, first_line=number, comments=len(comments) - bool(names and not header),
-        blanks=blanks, last=last, decimal_commas=decimal_commas, group=group, guesses=tuple(guesses), place=place,
-        class_names=class_names if label == last else {}, packed=packed,
+        truth_values=frozenset(truth_values), left_out=left_out, start=start, first_line=number, group=group,
+        comments=len(comments) - bool(names and not header), blanks=blanks, last=last, decimal_commas=decimal_commas,
+        guesses=tuple(guesses), class_names=class_names if label == last else {}, packed=packed, place=place,
     )  # fmt: skip
 
 

@@ -348,14 +348,13 @@ def plan(
             raise ValueError(f"{unknown[0]!r} is not in the protocol; choose {kind} from: {', '.join(document[kind])}")
     if splits is not None and splits < 1:
         raise ValueError(f"the number of splits is {splits}; it must be 1 or more")
-    cells = []
+    cells: list[CellPlan] = []
     for key in document["data"]:
         table = document[extent].get(key, {})
         # If `table` is a string, it is the key of another data set, whose plan is used.
         table = document[extent][table] if isinstance(table, str) else table
-        for method in document["methods"]:
-            if (not data or key in data) and (not methods or method in methods) and method in table:
-                cells.append(_cell(key, method, table, splits))
+        chosen = [method for method in document["methods"] if method in table and (not methods or method in methods)]
+        cells += [_cell(key, method, table, splits) for method in chosen if not data or key in data]
     return tuple(cells)
 
 

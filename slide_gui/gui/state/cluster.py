@@ -80,7 +80,7 @@ class ClusterController(QObject):
             f"Connecting to {choice}",
             partial(self._open, choice),
             channel="connect",
-            on_failure=self._fail,
+            on_failure=lambda error: self._set(ClusterState(choice, problem=sentence(error))),
             on_stop=self.stop,
         )
 
@@ -144,9 +144,6 @@ class ClusterController(QObject):
     def _show_known(self) -> None:
         if self._known.choice == self.state.choice:
             self._set(self._known)
-
-    def _fail(self, error: Exception) -> None:
-        self._set(ClusterState(self.state.choice, problem=sentence(error)))
 
     def _set(self, state: ClusterState) -> None:
         self.state = state
