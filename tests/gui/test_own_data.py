@@ -76,7 +76,7 @@ def test_that_every_format_is_offered_and_an_empty_folder_a_missing_path_and_one
     assert all(f"*{suffix}" in filters[0] for suffix in DATA_SUFFIXES)
     (tmp_path / "hollow").mkdir()
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
-    for name, reason in (("hollow", "hollow"), ("gone.amat", "gone.amat"), ("single.csv", "has 1 training row")):
+    for name, reason in (("hollow", "hollow"), ("gone.amat", "gone.amat"), ("single.csv", "only 1 training row")):
         window.notice.hide()
         drop(window, tmp_path / name)
         wait(lambda: window.notice.isVisible() and not window.queue.busy)

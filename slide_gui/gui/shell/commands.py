@@ -80,7 +80,7 @@ class Action(QAction):
         self.setCheckable(command.checked is not None)
         self._describe()
         self.triggered.connect(self._run)
-        window.addAction(self)  # Without this call, the shortcut would not work in the window.
+        window.addAction(self)  # Qt ignores the shortcut of an action that has not been added to a widget.
 
     @Slot()
     def trigger(self) -> None:
@@ -98,7 +98,7 @@ class Action(QAction):
         self.setToolTip(with_keys(why_not or tip or self.text().rstrip(" …"), self.command.shortcut))
 
     def follow(self) -> str:
-        """Update the action's text, tooltip and availability. Return the reason if it is unavailable, or else ""."""
+        """Update the action's text, tooltip and availability. Return why it is unavailable, or "" if available."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
@@ -113,9 +113,8 @@ class Action(QAction):
 class CommandUpdates(QObject):
     """Updates the state of a window's commands when the user presses a shortcut, before Qt runs the command.
 
-    Otherwise, a shortcut could run a command that is no longer available, because the window itself updates its
-    commands only after its state has not changed for 100 ms. The command Cancel is also updated when a job has started
-    or ended.
+    Otherwise, a shortcut could run a command that is no longer available. The window itself updates its commands only
+    after its state has not changed for 100 ms. The command Cancel is also updated when a job has started or ended.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -183,7 +182,7 @@ def _not_trainable(window: MainWindow) -> str:
 def _no_tour(window: MainWindow) -> str:
     """Return the reason why the tour cannot start, or "" if it can start.
 
-    The tour opens example data. This would cancel a training job, a sweep or a trial that the user has started.
+    The tour opens example data. Opening them would cancel training, a sweep or a trial that the user has started.
     """
     runs = window.session.built_runs
     requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
@@ -213,7 +212,7 @@ def _try(window: MainWindow) -> None:
 def _train(window: MainWindow) -> None:
     page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
-        page.train_button.click()  # If training is impossible, this click shows the reason.
+        page.train_button.click()  # If training is impossible, the page responds to the click with the reason.
 
 
 def _sweep(window: MainWindow) -> None:
@@ -249,7 +248,7 @@ def _full_screen(window: MainWindow) -> None:
 
 
 def _guide(window: MainWindow, page: str = "") -> None:
-    """Open the guide in a separate window at the given page; if `page` is empty, at the page shown last."""
+    """Open the guide in a separate window at the page `page`, or at the page shown last if `page` is empty."""
     from slide_gui.gui.help.guide import Guide
 
     guide = window.findChild(Guide)
@@ -404,7 +403,7 @@ MENUS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "cancel", "Cancel all jobs", "Esc", _cancel,
-            "Cancel all jobs but keep finished results; if no job is running, hide the message shown", _not_cancellable,
+            "Cancel all jobs but keep finished results; if no job is running, hide any message", _not_cancellable,
         ),
         Command(
             "cluster", "Choose where runs are computed…", "Ctrl+Alt+R", _cluster,

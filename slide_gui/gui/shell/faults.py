@@ -80,7 +80,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except BaseException:  # Python creates the exception object when the error is caught here.
+        except BaseException:  # Catching the error makes Python create the exception object that PySide needs.
             raise
 
     return call

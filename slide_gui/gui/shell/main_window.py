@@ -230,7 +230,7 @@ class MainWindow(QMainWindow):
         below.setContentsMargins(20, 0, 12, 8)
         self.notice = placed(below, Notice(central))
         self.setCentralWidget(central)
-        central.setFocus()  # Without this call, a button would have the initial keyboard focus.
+        central.setFocus()  # Otherwise, a button would have the keyboard focus when the window opens.
         self._build_status()
 
     def _build_status(self) -> None:
@@ -263,7 +263,7 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
-        # The slots of the Weights page are already connected to this signal and are therefore called first. The page
+        # `dataset_changed` calls the slots of the Weights page first, because they were connected earlier. The page
         # must show the new data before its settings are restored.
         self.workspace.dataset_changed.connect(self.keeper.restore_choices)
 
@@ -309,10 +309,12 @@ class MainWindow(QMainWindow):
     def open_files(self, paths: list[Path]) -> None:
         """Open files or a folder as one data set, or restore the session in a session file or an exported picture."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # Of the files of a bundle, open only the session file.
+        # If one of the files is a session file, as in a bundle, open only the session file.
+        paths = sessions if len(sessions) == 1 else paths
         is_valid = self.keeper.open(paths[0]) if len(paths) == 1 else None
         if is_valid is None:
-            if not self.pages.shown().needs():  # This page does not depend on the open data, so it would not change.
+            # The Benchmark page does not depend on the open data. Show the Weights page instead.
+            if not self.pages.shown().needs():
                 self.pages.turn_to("weights")
             self.workspace.open(DataSource(paths=tuple(map(str, paths))))
         elif is_valid:
@@ -321,13 +323,16 @@ class MainWindow(QMainWindow):
             self.recent.remove(paths)
 
     def restore_place(self) -> None:
-        """Restore the position and size of the window closed last. Qt adjusts them if they are off the screen."""
+        """Restore the position and size of the window closed last. Qt moves a window that would be off the screen."""
         geometry = self.settings.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
 
     def _inputs(self) -> Callable[[], list[Path]]:
-        """Return a function that lists the files of the open data and run store, which must not be overwritten."""
+        """Return a function that lists the files that must not be overwritten.
+
+        These are the files of the open data and of the run store.
+        """
         # The module `database` is imported only when needed, because it imports SQLite, which would delay the start.
         from slide_gui.experiments.store.database import store_files
 
@@ -345,7 +350,7 @@ class MainWindow(QMainWindow):
         # In a window title, [*] is a placeholder that Qt does not show. To show [*], the title must contain [*][*].
         title = dataset.title.replace("[*]", "[*][*]")
         self.setWindowTitle(f"{title} – slide-gui")
-        # If the example data have replaced data that could not be opened, keep the message about this visible.
+        # If the example data have replaced data that could not be opened, keep the error message visible.
         if self.workspace.source is not self._example:
             self.notice.hide()
 
@@ -451,7 +456,7 @@ class MainWindow(QMainWindow):
         if full:
             self._before_full = self.geometry(), self.windowState()
             self.showFullScreen()
-            # `showFullScreen` does not resize the window if there is no window manager.
+            # Set the size, because `showFullScreen` does not resize the window if there is no window manager.
             self.setGeometry(self.screen().geometry())
             return
         geometry, state = self._before_full
@@ -510,7 +515,8 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Store the session, cancel the jobs, wait for the worker threads, and close the window."""
-        self.setFocus()  # A number field applies the number typed in it when it loses the focus.
+        # Take the focus from number fields, because they apply a typed number when they lose the focus.
+        self.setFocus()
         self.set_full(False)
         if "tour" in vars(self):
             self.tour.leave()

@@ -127,8 +127,8 @@ class PageStack(QStackedWidget):
     def _import_plots(self) -> None:
         if not self._session.busy:
             # Import `axes` as soon as no job is running, so that the first plot is not delayed. Importing it in a
-            # worker thread could crash PySide6, which creates classes at their first use and must not create a class in
-            # two threads at the same time.
+            # worker thread could crash PySide6. PySide6 creates classes at their first use, and must not create the
+            # same class in two threads at the same time.
             import slide_gui.gui.plots.axes  # noqa: F401
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:

@@ -77,7 +77,7 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or a kernel of side “Window” that all pixels share",
+        "One row of W for each pixel, as in the paper (eq. 8), or a kernel of size “Window” that all pixels share",
         tuple(SHARING.values()),
     ),
     "show": (
@@ -86,7 +86,7 @@ _BOXES = {
         "rows. “Automatic” shows contributions if a few weights of a layer are much larger than all others",
         tuple(SHOWN.values()),
     ),
-    "levels": ("Colour limits", "Tiles that share the same colour limits", tuple(LEVELS.values())),
+    "levels": ("Colour limits", "Choose which tiles share the same colour limits", tuple(LEVELS.values())),
     "colors": (
         "Colour map",
         "Diverging colour maps show zero in a neutral colour; jet is the colour map used in the paper",
@@ -98,7 +98,7 @@ _MORE = {name: text for name, (text, *_) in (*_SLIDERS.items(), *_BOXES.items())
 
 
 class _ParameterSlider(NumberSlider):
-    """A slider for one parameter of the stack. A drag of the slider is undone in one step."""
+    """A slider for one parameter of the stack. Undo reverts an entire drag of the slider in one step."""
 
     def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
         label, limits, tip = _SLIDERS[name]
@@ -114,7 +114,7 @@ class _ParameterSlider(NumberSlider):
 
 
 class _ChoiceBox(ElidedBox):
-    """A combo box for the setting called `name`. When the user selects a choice, it calls ``change(name=choice)``."""
+    """A combo box for the setting called `name`. It calls ``change(name=choice)`` when the user selects a choice."""
 
     def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
         self.label, tip, choices = _BOXES[name]
@@ -145,7 +145,7 @@ class _DataMenu(ElidedBox):
 
 
 class SplitControls(QWidget):
-    """Controls that choose which rows to hold out as a test set if the data have none."""
+    """Controls with which the user holds out rows as a test set if the data have no test set."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -264,13 +264,13 @@ class ParameterPanel(VerticalScroll):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        # `setWidget` gives `inside` a new parent, and Qt then applies the style sheet to all its children again. It is
-        # therefore called before `inside` has any children.
+        # Call `setWidget` before `inside` has any children. It gives `inside` a new parent, and Qt would then apply the
+        # style sheet to all children again.
         self.setWidget(inside)
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
         self._needed: frozenset[str] = frozenset()
-        # Space for the scroll bar is always reserved, so that the contents do not change their width when it appears.
+        # Always reserve space for the scroll bar, so that its appearance does not change the width of the contents.
         inside.setFixedWidth(_WIDTH - _BAR)
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         with self._part("data"):
@@ -361,7 +361,7 @@ class ParameterPanel(VerticalScroll):
         self._badge = placed(row, label("", self, "badge"), 0, Qt.AlignmentFlag.AlignTop)
         self._badge.hide()  # `_show_dataset` shows the badge when a data set has been opened.
         self._counts = placed(row, label("loading…", self, wraps=True, height=30), 1)
-        tip = "Download the original benchmark files after you agree"
+        tip = "Download the original files of this data set; you can check the source and licence first"
         self._fetch = self._add_button("Get the real files…", tip, clicked=self._ask_for_files)
         self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
         self._opened_as.clicked.connect(self.reading_requested)
@@ -463,7 +463,7 @@ class ParameterPanel(VerticalScroll):
     def _restore_dataset(self) -> None:
         """Show the name of the open data in the combo box, or "opening…" if no data are open yet.
 
-        A stand-in for a benchmark data set has the key of this data set, but another name.
+        Generated data that replace the files of a benchmark data set have the key of this data set, but another name.
         """
         dataset = self._workspace.dataset
         known = "" if dataset is None or not dataset.key else dataset.name

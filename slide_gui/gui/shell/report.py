@@ -26,7 +26,7 @@ _PACKAGED = ("site-packages", "slide_gui")
 
 
 def report(window: "MainWindow") -> str:
-    """Return the problem report. For privacy, it contains no folder names, and only the size of the open data."""
+    """Return the problem report. For privacy, it omits folder names, and reports only the size of the open data."""
     return "\n".join([*_versions(), *_state(window), "last lines of the log:", *map(without_folders, last_log_lines())])
 
 

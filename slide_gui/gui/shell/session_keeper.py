@@ -31,7 +31,7 @@ from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-_REST_MILLISECONDS = 2000  # The session is stored when nothing in the window has changed for this time.
+_REST_MILLISECONDS = 2000  # The session is stored when the window has not changed for this number of milliseconds.
 _MOST_RECOVERED = 5  # Maximum number of sessions of crashed windows that are kept.
 _TITLE = "The session could not be opened"
 
@@ -78,9 +78,9 @@ class SessionKeeper(QObject):
         self.snapshot: SessionRecord | None = None
         self._pending: SessionRecord | None = None
         self._resumes = False
-        # The example data that are open because the data of the last session are unavailable, and the state of the
-        # example data. Until the user changes either of them, the last session is not overwritten, because its data may
-        # be available again at the next start.
+        # If the data of the last session are unavailable, this attribute holds the example data that are open instead,
+        # and their state. The last session is not overwritten until the user changes the data or the state, because
+        # the data of the session may be available again later.
         self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -110,7 +110,7 @@ class SessionKeeper(QObject):
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # The user was not asked about overwriting this path with the suffix, so choose an unused name.
+            # Choose an unused name, because the user has not agreed to overwrite a file with the added suffix.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())
@@ -126,7 +126,7 @@ class SessionKeeper(QObject):
     def open(self, path: Path, folders: Iterable[Path] = ()) -> bool | None:
         """Restore the session that a session file or an exported picture contains.
 
-        Return None if there is no session, and False if the session is invalid.
+        Return None if the file contains no session, and False if the session is invalid.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class SessionKeeper(QObject):
     def restore_choices(self, dataset: Dataset) -> None:
         """Restore the page settings of a session after the pages have shown the data of this session."""
         record, self._pending = self._pending, None
-        # If the example data replace unavailable data of the last session, remember them for `_store_session`.
+        # If the example data replace unavailable data of the last session, `_store_session` needs their initial state.
         if self._resumes and self._workspace.fallback is None:
             self._example = self._workspace.source, self._workspace.state
         self._resumes = False
@@ -196,7 +196,8 @@ class SessionKeeper(QObject):
             path.parent.mkdir(parents=True, exist_ok=True)
         mark = path.with_name("open")
         has_crashed = mark.exists()
-        for name in ("open", "open.rmlock"):  # Qt creates "open.rmlock" while it removes the lock file "open".
+        # A window that crashes while Qt removes the lock file "open" may leave Qt's temporary file "open.rmlock".
+        for name in ("open", "open.rmlock"):
             _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
@@ -257,7 +258,7 @@ def _remove_if_empty(mark: Path) -> None:
                 # If an open window uses the lock file, `flock` raises an OSError, and the file is not removed.
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                 mark.unlink()
-        if is_empty and sys.platform == "win32":  # Windows removes only closed files.
+        if is_empty and sys.platform == "win32":  # Windows cannot remove the file before it is closed.
             mark.unlink()
 
 

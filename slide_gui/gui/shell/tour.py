@@ -1,4 +1,4 @@
-"""The tour: eleven cards, each with the control that it outlines and the user's action for which it waits."""
+"""The tour: eleven cards. Each card outlines a control and waits for an action of the user."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _DATA = DataSource(key="rectangles", generated=True)
 _STATE = State(selection=Selection(sample=16))
 _LOOK_MILLISECONDS = 100
-# If the panel is hidden and the window is narrower than this number of pixels, the card is shown below the page, so
-# that the page can use the full width of the window.
+# If the panel is hidden and the window is narrower than this number of pixels, the card is shown below the page. The
+# page can then use the full width of the window.
 _NARROW = 1060
 _OFFER, _UNSEEN = -1, object()
 
@@ -97,8 +97,8 @@ def _result(window: MainWindow) -> RunResult | None:
 def _opened_run(window: MainWindow) -> object:
     """Return the run that is being trained, or else the result that the window shows.
 
-    When the user clicks a point of the error curves, the window shows the stored result of this run, or computes the
-    result if it is not stored.
+    When the user clicks a dot on the error curves, the window shows the stored result of a run. If the result is not
+    stored, the window trains the run.
     """
     runs = window.session.runs
     return runs.spec if runs.training.running else runs.result
@@ -130,7 +130,7 @@ def _flipped(window: MainWindow) -> bool | None:
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     if state.test_row is None:
-        _show_misclassified(window)  # The image is not shown yet if training has just ended.
+        _show_misclassified(window)  # If training has just ended, no test image is shown yet.
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
         return None
@@ -233,7 +233,7 @@ class Tour(QObject):
     def offer(self) -> None:
         """Show a card that offers the tour."""
         self.card.back.hide()
-        tips = "Hide this offer. Later, you can start the tour in the menu Help", "Start the tour"
+        tips = "Hide this offer. You can start the tour later from the Help menu", "Start the tour"
         self.card.show_text(OFFER, "A tour", ("&Just look", "&Show me around"), tips)
 
     def start(self) -> None:
@@ -291,7 +291,7 @@ class Tour(QObject):
         words, tips = ("&Leave", "Fi&nish" if last else "&Next"), (end, end if last else "Show the next card")
         self.card.show_text(self._texts[number], self._state(), words, tips)
         self._surround()
-        self._clock.start()  # By the time the timer calls `look`, Qt has updated the layout of the window.
+        self._clock.start()  # The timer calls `look` after Qt has updated the layout of the window.
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
@@ -374,7 +374,7 @@ class Tour(QObject):
 
     @Slot(str)
     def _follow(self, link: str) -> None:
-        """Leave the tour, and run the command to which the link clicked by the user refers."""
+        """Leave the tour, and run the command that is named in the link that the user has clicked."""
         self.leave()
         self._window.run_command(link.removeprefix("command:"))
 

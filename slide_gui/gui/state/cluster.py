@@ -71,7 +71,7 @@ class ClusterController(QObject):
     def choose(self, choice: ClusterChoice) -> None:
         """Compute future runs at the place that `choice` specifies: in this window, on workers or through a scheduler.
 
-        Also connect to it immediately, so that connection problems are reported before the first run.
+        Connect to workers immediately, so that connection problems are reported before the first run.
         """
         self._settings.setValue(_WORKERS, choice.workers)
         self._settings.setValue(_SCHEDULER, choice.scheduler)
@@ -124,7 +124,7 @@ class ClusterController(QObject):
         return self._cluster
 
     def stop(self) -> None:
-        """Cancel the connection to the workers that is being made, if there is one."""
+        """If a connection to workers is being made, cancel it."""
         if self.state.connecting:
             self.queue.cancel(channel="connect")
             problem = "the connection was cancelled before a worker answered."

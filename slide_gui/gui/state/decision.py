@@ -20,7 +20,7 @@ from slide_gui.progress import Progress
 # the job queue.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
-_CHANNEL = "decide"  # Job queue channel of all jobs of this class: a new job replaces the previous one.
+_CHANNEL = "decide"  # Job queue channel of all jobs of a `DecisionController`; a new job replaces the previous one.
 Image = NDArray[Any]
 
 
@@ -104,7 +104,7 @@ class DecisionController(QObject):
 
     @Slot()
     def train_as_default(self) -> None:
-        """Train an SVM with default parameters on SLIDE's features; the panel contains the parameters of the layers."""
+        """Train an SVM with default parameters on SLIDE's features. Use the layer parameters that the panel shows."""
         from slide_gui.core.svm.parameters import SvmParameters
 
         spec = self._runs.spec_of(SvmParameters())
@@ -182,7 +182,7 @@ class DecisionController(QObject):
         def give_up(*_: object) -> None:
             self.is_stopped = True
             if deliver != self._flipped:
-                self.decision = None  # The last prediction may belong to an earlier image.
+                self.decision = None  # Discard the last prediction, which may belong to an earlier image.
             self.changed.emit()
 
         self.is_stopped = False
@@ -193,7 +193,7 @@ class DecisionController(QObject):
             on_result=deliver,
             on_failure=give_up,
             on_stop=give_up,
-            failure="The prediction could not be explained",
+            failure="The prediction could not be completed",
             background=True,
             automatic=True,
         )

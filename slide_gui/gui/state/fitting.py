@@ -12,9 +12,10 @@ from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Listener, Progress
 
-_SETTLE_SECONDS = 0.04  # A fit starts when the slider has not moved for this time.
-_SLOW_SECONDS = 0.05  # If a fit takes longer than this, an interpolation between noise levels is prepared.
-_REST_MILLISECONDS = 500  # The interpolation is prepared when no layers have been fitted for this time.
+_SETTLE_SECONDS = 0.04  # A fit starts when the slider has not moved for this number of seconds.
+_SLOW_SECONDS = 0.05  # If a fit takes longer, an interpolation between noise levels is prepared.
+# The interpolation is prepared when no layers have been fitted for this number of milliseconds.
+_REST_MILLISECONDS = 500
 
 
 class Fitting(QObject):
@@ -100,7 +101,7 @@ class Fitting(QObject):
         self._queue.cancel(channel="interpolation")
         if self.stack is not None and self.is_fresh(parameters.depth):
             self._queue.cancel(channel="fit")
-            self.preview = None  # The preview may have been computed for earlier parameters.
+            self.preview = None  # Discard the preview, which may have been computed for earlier parameters.
             self._rest.start()
             self.changed.emit()
             return
@@ -175,7 +176,7 @@ class Fitting(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:
-                return  # The job has already delivered this fit as an intermediate result.
+                return  # Ignore the fit, because the job has already delivered it as an intermediate result.
             self.stack, self.seconds, self.problem = fit.stack, fit.seconds, fit.problem
             if self.is_fresh(self.parameters.depth):
                 self._rest.start()

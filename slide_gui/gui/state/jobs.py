@@ -18,10 +18,11 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-_REDRAW_SECONDS = 0.04  # A job's `on_payload` is called at most once in this time.
-_TITLE_SECONDS = 0.25  # The status bar shows only jobs that have run for this time.
+_REDRAW_SECONDS = 0.04  # A job's `on_payload` is called at most once in this number of seconds.
+_TITLE_SECONDS = 0.25  # The status bar shows a job only after it has run for this number of seconds.
 _REST_MILLISECONDS = 100
-# After an automatic job has interrupted a sweep or training, no other may interrupt it for at least this time.
+# After an automatic job has interrupted a sweep or training, no other automatic job may interrupt it for at least this
+# number of milliseconds.
 _TURN_MILLISECONDS = 1000
 
 
@@ -164,7 +165,7 @@ class JobQueue(QObject):
     status_changed = Signal(object)
     busy_changed = Signal()
     problem = Signal(object)
-    # The signal has no Python object as an argument, because Qt could release this object in the wrong thread when it
+    # The signal has no Python object as an argument. Qt could release such an object in the wrong thread when it
     # discards a queued event.
     _wake = Signal()
 
@@ -222,8 +223,8 @@ class JobQueue(QObject):
         function : callable
             Called with a `Progress`. Its return value is passed to `on_result`. The payloads (intermediate results)
             that it reports are passed to `on_payload`. If a payload has an attribute `seconds_left`, this replaces the
-            remaining time estimated from the finished fraction. Its attribute `seconds_before` is the time for which a
-            resumed job ran before its interruption.
+            remaining time estimated from the finished fraction. The attribute `seconds_before` of a payload is the time
+            for which a resumed job ran before its interruption.
         channel : str
             Name of the job's channel; the new job replaces older jobs on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional
@@ -231,8 +232,8 @@ class JobQueue(QObject):
         failure : str
             Title of the message that `problem` emits if the job fails; if empty, `on_failure` must report the error.
         background : bool
-            True if any new job may interrupt this job. So that no finished results are lost, the job must store them
-            itself, as a sweep does.
+            True if any new job may interrupt this job. The job must store its finished results itself, as a sweep does,
+            because an interruption would discard them.
         automatic : bool
             True if the user did not request the job, for example the fit after a change of the noise level.
         restarts : bool
@@ -370,7 +371,7 @@ class JobQueue(QObject):
             self.status = job.status()
             self.status_changed.emit(self.status)
         elif job is not None and not self._title.isActive():
-            self._title.start()  # Check again later, because some jobs do not report progress for seconds.
+            self._title.start()  # Check again later, because some jobs do not report progress for several seconds.
         elif self.status is not None and job is None:
             self.status = None
             self.status_changed.emit(None)

@@ -74,7 +74,7 @@ class RunLibrary(QObject):
 
     @property
     def reading(self) -> bool:
-        """True while the run store is being read or changed, so that `runs` may change soon."""
+        """True while a job reads or changes the run store. The list `runs` may change when the job ends."""
         return self._queue.busy
 
     def close(self) -> None:
@@ -108,7 +108,8 @@ class RunLibrary(QObject):
         if deleted:
             hidden = self.deleted[keys] = []
             self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
-        else:  # Undo: the queue runs one job at a time, so the runs have been deleted before this job restores them.
+        else:
+            # Undo the deletion. The queue runs one job at a time, so the runs have been deleted before this job starts.
             hidden = self.deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
 

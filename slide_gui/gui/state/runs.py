@@ -34,9 +34,9 @@ SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
 TRY_SECONDS = "try/seconds"
-"""The key of the setting for the time budget of “Try on my data”."""
+"""The key of the setting for the time limit of “Try on my data”."""
 
-_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Longer or larger estimates start only at the user's request.
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that need more start only at the user's request.
 
 
 class _TooLong(Exception):
@@ -44,7 +44,7 @@ class _TooLong(Exception):
 
 
 def stored_budget(settings: QSettings) -> float:
-    """Return the time budget in seconds that the user has set for “Try on my data”, or the default if it is invalid."""
+    """Return the user's time limit for “Try on my data” in seconds, or the default if this setting is invalid."""
     try:
         return checked_budget(str(settings.value(TRY_SECONDS, BUDGET)))
     except ValueError:
@@ -122,7 +122,7 @@ class RunController(QObject):
         self.training = Task(queue, "train", "Training", "The classifier could not be trained", RunProgress, self)
         text = "The error could not be estimated"
         self.estimate = Task(queue, "estimate", "Estimating", text, RunProgress, self, background=True, automatic=True)
-        failure = "The sweep stopped; finished points are stored"
+        failure = "The sweep stopped; finished runs are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         self.trial = Task(queue, "try", "Trying your data", "The trial could not be completed", TrialState, self)
         self.spec: RunSpec | None = None
@@ -319,18 +319,18 @@ class RunController(QObject):
         return SweepSpec(replace(spec, training="split"), SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
 
     def plan(self, sweep: SweepSpec) -> SweepPlan | None:
-        """Return the cost of a sweep on the open data set, or None if no classifier can be trained on this data set.
+        """Return the cost of a sweep on the open data set, or None if no classifier can be trained on it.
 
         Raises
         ------
         ValueError
-            If the sweep contains no points, or a noise level or depth is out of range.
+            If the sweep contains no noise level or no depth, or if one of them is out of range.
         """
         dataset = self._workspace.dataset
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Compute the points of a sweep that are not stored yet. By default, the sweep is that of `usual_sweep`."""
+        """Compute the runs of a sweep that are not stored yet. By default, the sweep is `usual_sweep()`."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
@@ -350,7 +350,7 @@ class RunController(QObject):
         self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget, started=time.monotonic()))
 
     def stop(self) -> None:
-        """Stop the training, estimate, trial and sweep that are running. Finished runs are stored."""
+        """Stop training, the estimate, the trial and the sweep if they are running. Finished runs remain stored."""
         self.drop_estimate()
         for task in (self.training, self.trial, self.sweep):
             task.stop()

@@ -31,7 +31,7 @@ class UndoHistory(QUndoStack):
         last = self._last()
         if last is None or not gesture or last.gesture != gesture or self.canRedo():
             self.push(_Change(text, apply, before, after, gesture))
-        elif last.before == after:  # The gesture ended at its initial value: nothing to undo.
+        elif last.before == after:  # The gesture ended at its initial value, so remove its step.
             last.setObsolete(True)
             self.undo()
         else:

@@ -181,11 +181,12 @@ class Workspace(QObject):
         download : bool
             True to download the files of a benchmark data set first.
         """
-        # A session may contain the key of a data set that this version of the program does not offer.
+        # Use the key as the name if a session contains the key of a data set that this version does not offer.
         titles = {each.key: each.title for each in entries()}
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
-        choices = self.choices if state is None else None  # A session contains the settings for reading its files.
+        # With `state`, the data belong to a session, which contains the settings for reading its files.
+        choices = self.choices if state is None else None
 
         def work(progress: Progress) -> Opened:
             if download:
@@ -282,8 +283,8 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data again with the settings in `source`, using the job queue, and store these settings.
 
-        The user must confirm changed settings for reading, even if `confirmed` is True, if the data cause a new warning
-        or if their labels now look like a numeric quantity.
+        Even if `confirmed` is True, the user must confirm changed settings for reading in two cases: the data cause a
+        new warning, or their labels now look like a numeric quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())
@@ -327,7 +328,10 @@ class Workspace(QObject):
         self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
-        """Return True if the open data set has this feature. Views of the previous data may ask for other features."""
+        """Return True if the open data set has this feature.
+
+        Views that still show the previous data may request features that are missing in the open data.
+        """
         return 0 <= feature < len(self.feature_names)
 
     def has_parameters(self, stored: StackParameters) -> bool:
@@ -483,7 +487,7 @@ def _ready(
         If there are too few training rows for a denoiser.
     """
     if len(dataset.train) < 2:
-        raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
+        raise DataError("there is only 1 training row, but a denoiser needs at least two; add rows", dataset.source)
     # `checks` and `fingerprint` are computed and cached here, so that they do not block the GUI thread later. The
     # fingerprint of the first data set is computed only after layer 1 is fitted, so that the layer is shown earlier.
     _ = dataset.checks, first or dataset.fingerprint

@@ -20,8 +20,8 @@ from slide_gui.gui.theme import BLUE, SECONDARY, figure_font, ink_on, paint_ramp
 from slide_gui.gui.widgets.painted import CENTRE, NOTHING, STALE, paint_placeholder, write
 from slide_gui.text import isolated
 
-# Sizes in pixels: preferred side and largest height of a cell, heights of the header and of the legend, width of the
-# legend's colour strip, and the smallest height of cells at which row headings are shown.
+# Sizes in pixels: preferred side and largest height of a cell, heights of the header and of the legend, and width of
+# the legend's colour strip. The last value is the smallest height of cells at which row headings are shown.
 _CELL, _TALLEST, _HEAD, _FOOT, _RAMP, _LEAST_HEADING = 52, 104, 24, 50, 72, 11
 # In tables narrower than this number of pixels, the legend's text is below the colour strip instead of to its right.
 _WIDE = 280

@@ -1,4 +1,4 @@
-"""A confusion matrix whose cells show counts. The colour of a cell shows its count as a fraction of the true class."""
+"""A confusion matrix of counts. The colour of a cell shows its count as a fraction of all samples of the true class."""
 
 from collections.abc import Sequence
 

@@ -46,7 +46,7 @@ _TEXT_MARGINS = 4  # Margins in pixels around the text of a combo box; Qt's size
 _ENTRY_MARGINS, _WIDEST_LIST = 24, 560
 _TIP = 80  # Maximum number of characters in a line of a tooltip.
 Field = TypeVar("Field", bound=QWidget)
-Receiver = Callable[..., object]  # Receiver of a signal: a slot or a second signal.
+Receiver = Callable[..., object]  # Receiver of a signal: a slot or another signal.
 
 
 @lru_cache(maxsize=64)  # The result is cached, because the same tooltips are wrapped again while a slider moves.
@@ -182,7 +182,7 @@ class ElidedBox(QComboBox):
         return _show_tip(self, event, self._text()) or super().event(event)
 
     def showPopup(self) -> None:
-        """Open the list of entries. Up to a maximum width, it shows them in full, even if the box is narrower."""
+        """Open the list of entries. The list may be wider than the box, but not wider than a maximum width."""
         self.view().setMinimumWidth(min(self.view().sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_LIST))
         super().showPopup()
 

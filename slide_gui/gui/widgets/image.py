@@ -248,7 +248,8 @@ class DrawingCanvas(Picker):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._end_stroke()  # A hidden widget receives no mouse release, which would end the stroke.
+        # End the stroke, because a hidden widget is not notified when the mouse button is released.
+        self._end_stroke()
 
     def _end_stroke(self) -> None:
         if self._ink is not None:
@@ -291,8 +292,7 @@ class FeatureBars(Picker):
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
         """Show a sample, given as an array of shape (d,), optionally with the names of its d features."""
         self._values, self._names, self._still = values, names, CachedPixmap()
-        # The range of the vertical axis must include 0, because the bars begin there. The argument `initial` ensures
-        # this.
+        # The argument `initial` includes 0 in the range of the vertical axis, because the bars begin at 0.
         finite = values[np.isfinite(values)]
         self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)

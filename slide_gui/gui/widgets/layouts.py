@@ -1,6 +1,6 @@
 """Functions that build Qt layouts, and a scroll area.
 
-They avoid Python wrappers of layout items, because PySide can confuse these wrappers (see `nested`).
+The functions avoid Python wrappers of layout items, because PySide can confuse these wrappers (see `nested`).
 """
 
 from typing import Any, TypeVar

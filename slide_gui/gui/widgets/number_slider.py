@@ -226,8 +226,8 @@ class _Slider(QSlider):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # Turn a left click outside the handle into a middle click, because Qt then moves the handle to the mouse
-            # pointer and starts to drag it.
+            # Turn a left click outside the handle into a middle click. After a middle click, Qt moves the handle to the
+            # mouse pointer and starts to drag it.
             middle, place = Qt.MouseButton.MiddleButton, event.position()
             event = QMouseEvent(event.type(), place, event.globalPosition(), middle, middle, event.modifiers())
         super().mousePressEvent(event)

@@ -89,11 +89,10 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:
-    """Return the side length that an image pixel may have so that a row of `pixels` image pixels fits into `extent`.
+    """Return the largest side length of an image pixel at which a row of `pixels` image pixels fits into `extent`.
 
-    The side length is the largest possible integer number of device pixels or, if there is too little space, one device
-    pixel divided by an integer. Lengths are in logical pixels; `ratio` is the number of device pixels per logical
-    pixel.
+    The side length is an integer number of device pixels. If there is too little space, it is one device pixel divided
+    by an integer. Lengths are in logical pixels; `ratio` is the number of device pixels per logical pixel.
     """
     device = extent * ratio
     pixels_per = int(device // max(pixels, 1))
@@ -142,8 +141,8 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
     """Return an image, given the index of each pixel's colour in `table`. The image owns a copy of the pixel data.
 
-    The colour table is applied here instead of by Qt, because Qt draws 32-bit images without smoothing more than ten
-    times as fast as indexed images: 28 × 28 pixels, enlarged to 112 × 112, take 9 µs instead of 120 µs.
+    The colour table is applied here instead of by Qt. Without smoothing, Qt draws 32-bit images more than ten times as
+    fast as indexed images. For example, 28 × 28 pixels, enlarged to 112 × 112, take 9 µs instead of 120 µs.
     """
     pixels = table[indices]
     height, width = indices.shape

@@ -181,7 +181,7 @@ class TileRow:
     is_mosaics: bool = False
 
     def reusing(self, old: "TileRow") -> "TileRow":
-        """Return a copy of this row that reuses each tile of the previous row `old` that looks the same as the new one.
+        """Return a copy of this row that reuses those tiles of the previous row `old` that look the same.
 
         The images of the previous tiles are cached, so they need not be drawn again. Both rows must have the same
         number of tiles.
@@ -371,13 +371,13 @@ class TileLayout(ImageLayout):
     height_room : float
         Available height in pixels for all rows; 0 for no limit. Tiles shrink to fit into this height, but are at least
         `LEGIBLE` pixels high, or `SMALLEST` pixels if there are mosaics. Below mosaics, space is always reserved for
-        two rows, or for one row of two lines, so that pinning a pixel does not change the size of the tiles.
+        two rows, or for one row of two lines. Pinning a pixel therefore does not change the size of the tiles.
     rows, columns : int
         Numbers of visible rows and columns.
     only : tuple of (row, column) or None
         Position of the only visible tile, which fills the widget; None if all tiles are visible.
     part : tuple of (top, left, rows, columns) or None
-        The part of the image that is visible in this only tile; None for the entire image.
+        The part of the image that is visible in the tile `only`; None for the entire image.
     has_mosaics : bool
         True if the first row contains mosaics. Such a row has no label.
     """
@@ -528,8 +528,8 @@ class TileLayout(ImageLayout):
         if self._is_mosaics(row):
             return QRectF(box.x(), box.y(), 0.0, 0.0)
         width = float(NAME_LABEL if self.bars else LABEL)
-        # Feature names may be long. If the space between a label and the right edge of a tile is too narrow for a
-        # caption, the label therefore extends to this edge.
+        # Feature names may be long. If a caption does not fit between a label and the right edge of a tile, the label
+        # therefore extends to this edge.
         free = -(width + REMOVE + self.gap) % (self.size[0] + self.gap)
         width += free if self.bars and free < LABEL else 0.0
         return QRectF(box.x(), box.y() - self._head - LINE, width, LINE - 2)
