@@ -72,7 +72,7 @@ LIGHT = Theme()
 DARK = Theme("dark", **{each.name: each.metadata["dark"] for each in fields(Theme) if each.metadata})
 
 BLUE, ORANGE = "blue", "orange"
-_GREY_LUMINANCE = 0.179  # A grey of this luminance has the same contrast with black and with white.
+_GREY_LUMINANCE = 0.179  # A grey with this luminance has the same contrast with black and with white.
 
 # Each row contains colours of one hue for magnitudes from 0 to the maximum. Their lightness increases or decreases
 # steadily, and the colour for 0 is close to the colour of the page.
@@ -117,7 +117,7 @@ def ink_on(colour: QColor) -> QColor:
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
     """Fill a rectangle with the colours for magnitudes from 0 on the left to the maximum on the right."""
-    from PySide6.QtGui import QLinearGradient  # This import is slow, so it is deferred.
+    from PySide6.QtGui import QLinearGradient  # Import only when needed, because the import is slow.
 
     ramp = QLinearGradient(box.topLeft(), box.topRight())
     anchors = _MAGNITUDES[hue, theme.name]
@@ -178,7 +178,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # Qt passes this colour scheme to the platform, which then draws the window frame in a matching colour.
+        # Qt passes the colour scheme to the platform, which draws the window frame in a matching colour.
         if choice == "system":
             hints.unsetColorScheme()
         else:

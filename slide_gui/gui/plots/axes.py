@@ -269,7 +269,7 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Make the curve with this key visible, and return it. A curve is created when it is first used."""
+        """Make the curve with the key `key` visible, and return the curve. Create it if it does not exist."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)

@@ -523,8 +523,8 @@ class MainWindow(QMainWindow):
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
-        # The undo history is cleared before it is destroyed. Otherwise, its destructor would emit signals, and the
-        # connected slots would use the destroyed history.
+        # Clear the undo history before Qt destroys it. Otherwise, its destructor would emit signals, and the connected
+        # slots would use the destroyed history.
         self.workspace.history.clear()
         self.faults.close()
         super().closeEvent(event)

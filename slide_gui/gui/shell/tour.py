@@ -125,7 +125,7 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the test image is classified correctly after the user has drawn on it, else None."""
-    # This slow import is deferred, because the module `tour` is also imported when the tour is only offered.
+    # Import this slow module here, because the module `tour` is also imported when the tour is only offered.
     from slide_gui.gui.state.decision import DecisionController
 
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset

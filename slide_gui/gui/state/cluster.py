@@ -55,7 +55,7 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    # The worker thread of `queue` emits this signal after it has stored the new state in `_known`.
+    # The worker thread of `queue` emits `_workers_counted` after it has stored the new state in `_known`.
     _workers_counted = Signal()
 
     def __init__(self, path: Path, settings: QSettings, parent: QObject | None = None) -> None:

@@ -16,8 +16,8 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-# Predictions with at most this number of multiplications (about 5 ms) are computed on the GUI thread, longer ones in
-# the job queue.
+# Predictions with at most this number of multiplications (about 5 ms) are computed on the GUI thread. All others are
+# computed in the job queue.
 _AT_ONCE = 8_000_000
 _REST_MILLISECONDS = 400
 _CHANNEL = "decide"  # Job queue channel of all jobs of a `DecisionController`; a new job replaces the previous one.
@@ -94,7 +94,7 @@ class DecisionController(QObject):
         self._following = False
         # If the search for pixel changes is unfinished, discard the image, so that `follow` starts the search again.
         self._image = None if self.flip is None else self._image
-        # If `_decider` is None, a job may be preparing the classifier. It continues, because later predictions need it.
+        # If `_decider` is None, let a job that prepares it continue, because later predictions need `_decider`.
         if self._decider is not None:
             self._stop()
 

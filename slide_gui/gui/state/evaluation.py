@@ -154,7 +154,7 @@ class EvaluationController(QObject):
 
         def work(progress: Progress) -> tuple[object, ...]:
             state = stored_evaluation(table, rows, progress=progress.part(0.0, 0.1))
-            # Compute and cache the comparisons in the worker thread, because they import SciPy, which is slow.
+            # Compute and cache the comparisons in the worker thread, because they need SciPy, whose import is slow.
             _ = state.comparisons
             # Report the stored results first, because computing the remaining cost takes about a second.
             progress.report(0.1, (table, state, {}, None))
@@ -215,7 +215,7 @@ class EvaluationController(QObject):
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the table `stored`, with its cells replaced by those of `live` unless the stored cell has more results.
+    """Return the table `stored` with the cells of `live`, but retain stored cells that have more results.
 
     `live` is the table of the running evaluation, or a table of shipped or stored results. The two tables may contain
     results on different data with the same key: one on the real files, the other on generated data. The results that

@@ -133,8 +133,8 @@ class Fitting(QObject):
             assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters, progress)
-            # The module `trial` is slow to import. It is imported here, so that it delays neither the display of the
-            # layers nor the first run.
+            # The import of the module `trial` is slow. Here, it delays neither the display of the layers nor the first
+            # run.
             import slide_gui.experiments.sweeps.trial  # noqa: F401
 
             return fit

@@ -117,5 +117,5 @@ class Session(QObject):
         for part in ("runs", "evaluation", "cluster"):
             if part in vars(self):
                 getattr(self, part).stop()
-        # Stop the queue last, because the evaluation adds a job that reads the stored results when it is stopped.
+        # Stop the queue last, because the evaluation adds a job that reads stored results when it is stopped.
         self.queue.stop()

@@ -70,6 +70,6 @@ class _Change(QUndoCommand):
             self.apply(self.before)
 
     def redo(self) -> None:
-        # QUndoStack.push also calls this method. The change has then already been applied, and `_is_undone` is False.
+        # QUndoStack.push also calls `redo`. In this case, the change is already applied, and `_is_undone` is False.
         if self._is_undone:
             self.apply(self.after)

@@ -38,8 +38,8 @@ class ConfusionMatrix(ColorTable):
         stale : bool
             If True, the matrix is greyed to show that the parameters have changed since the predictions were computed.
         worst : float, optional
-            Upper limit of the colour scale for errors, as a fraction of the true class. Use the same limit for
-            matrices that are to be compared. The default is the result of `worst_mistake` for this matrix.
+            Upper limit of the colour scale for errors, as a fraction of the samples of a true class. Use the same limit
+            for matrices that are to be compared. The default is the result of `worst_mistake` for this matrix.
         """
         matrix = np.asarray(counts, dtype=np.int64).reshape(len(labels), len(labels))
         worst = worst_mistake(matrix) if worst is None else worst
@@ -66,7 +66,7 @@ class ConfusionMatrix(ColorTable):
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return how often the most frequent error occurs, as a fraction of the true class.
+    """Return the largest fraction of the samples of a class that is predicted as one wrong class.
 
     If there are no errors, return a small positive number instead of 0, because callers divide by the result.
     """

@@ -261,7 +261,7 @@ def spin_box(name: str, low: int, high: int, parent: QWidget, **properties: Any)
     """
     box = QSpinBox(parent, minimum=low, maximum=high, **properties)
     box.setAccessibleName(name)
-    # Use the same text margin as in text fields. It is set here, because the style sheet cannot set it in a spin box.
+    # Set the text margin of text fields here, because the style sheet cannot set it in a spin box.
     box.lineEdit().setTextMargins(7, 0, 0, 0)
     return box
 

@@ -103,8 +103,8 @@ class NumberSlider(QWidget):
         before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        # `_settled` is the last final value. If the slider has not moved, do not change it: during a drag, it must
-        # remain the value before the drag, so that `value_settled` is emitted when the drag ends.
+        # `_settled` is the last final value. If the slider has not moved, do not change `_settled`. During a drag, it
+        # must remain the value before the drag, so that `value_settled` is emitted when the drag ends.
         if self._slider.value() != before:
             self._settled = self.value()
         self._show_text(value if self._decimals is None else self.value())
@@ -137,8 +137,8 @@ class NumberSlider(QWidget):
         before, text_before = self._slider.value(), self._shown_text
         self._slider.setValue(self._position_of(value))
         self._show_text(self.value())
-        # If the previous value was between two steps, rounding it to the nearest step changes the value although the
-        # slider does not move.
+        # If the previous value was between two steps, rounding changes the value although the slider does not move.
+        # The slider then emits no signal, so emit `value_changed` here.
         if self._slider.value() == before and self._shown_text != text_before:
             self._settled = math.nan
             self.value_changed.emit(self.value())
@@ -160,7 +160,7 @@ class NumberSlider(QWidget):
 
     @Slot(str)
     def _type(self, text: str) -> None:
-        """Replace the contents of the number field by text that the user has typed. The Return key then applies it."""
+        """Replace the contents of the number field by text that the user has typed. The Return key applies the text."""
         self._number.setFocus()
         self._number.selectAll()
         self._number.insert(text)
@@ -168,13 +168,12 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
-            # The field lost the focus, but the user did not edit its text. A value between two steps must then not be
-            # rounded.
+            # The user has left the field without editing its text. Do not round a value between two steps.
             return
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # The text is not a finite number.
+        except ValueError:  # Restore the previous text, because the new text is not a finite number.
             self._number.setText(self._shown_text)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -80,7 +80,7 @@ class PixelGrid:
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the index of the pixel one `step` from `index`, or that of the central pixel if `index` is None."""
+        """Return the index of the pixel one `step` from `index`, or of the central pixel if `index` is None."""
         rows, columns = self.shape
         if index is None:
             return rows // 2 * columns + columns // 2
