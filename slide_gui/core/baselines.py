@@ -65,7 +65,7 @@ The value None is always allowed. No allowed parameter opens a file, unpickles d
 class Estimator:
     """A scikit-learn class and its parameters.
 
-    Runs that were stored by earlier versions may use classes that are not in `ESTIMATORS`. Such runs are still shown.
+    Runs stored by earlier versions may use classes that are not in `ESTIMATORS`. The program still shows such runs.
 
     Attributes
     ----------
@@ -96,8 +96,8 @@ class Estimator:
         ------
         ValueError
             If the entry "name" or "parameters" is missing or has the wrong type, or if the name does not have the form
-            of a scikit-learn class name. Also if a parameter is anything other than a number, a single word, a list of
-            numbers, true, false or null.
+            of a scikit-learn class name. The error is also raised if a parameter is anything other than a number, a
+            single word, a list of numbers, true, false or null.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
@@ -128,7 +128,7 @@ class Estimator:
         Raises
         ------
         ValueError
-            If `ESTIMATORS` does not contain the class for this kind, or does not allow a parameter or its value.
+            If `ESTIMATORS` does not list the class under `kind`, or does not allow a parameter or its value.
         """
         from importlib import import_module
 
@@ -302,7 +302,7 @@ class Transformer:
 
 
 def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
-    """Return the class codes and decision values from a scikit-learn classifier that is used instead of the SVM.
+    """Return the class codes and decision values of a scikit-learn classifier, which is used instead of the SVM.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.f
     -------
     codes : ndarray of int, shape (n,)
     decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-        Values that `decision_function` returns. If the classifier does not have this method, the class probabilities
+        The values of `decision_function`. If the classifier does not have this method, they are the class probabilities
         or, for two classes, the probability of the second class minus ½.
     """
     codes = np.asarray(estimator.predict(Z)).astype(np.intp)

@@ -121,11 +121,12 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         include_input = check_flag("include_input", self.include_input)
         if not include_input and self.depth == 0:
             raise ValueError("include_input is False, but depth is 0; use at least one layer")
-        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
+        fitted = copy(self)  # the fit changes this copy, so that `self` keeps its earlier model if the fit fails
         rows, classes, codes = labelled_rows(fitted, X, y)
         svm = MultiWidthSVC(None)
         svm.set_params(**{name: getattr(self, name) for name in svm.get_params(deep=False) if name != "groups"})
-        # Check the parameters of the SVM before the stack is fitted. The seed is not drawn twice from a RandomState.
+        # Check the SVM parameters before the slow fit of the stack. Without `random_state`, the check draws no seed
+        # from a RandomState.
         copy(svm).set_params(random_state=None)._parameters()
         slide = SLIDE(**{name: getattr(self, name) for name in SLIDE().get_params(deep=False)})
         # The result must be an array, even if scikit-learn is configured to return data frames.

@@ -20,7 +20,7 @@ from slide_gui.core.validation import check_integer, empty
 _LAYER = re.compile(r"(?:.*?__)??h(\d+)_(?!_h\d)")
 
 
-_SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that SLIDE returned → number of columns of each layer
+_SIZES: dict[int, tuple[int, ...]] = {}  # number of columns of each layer, by the id of the array that SLIDE returned
 _DTYPES = [np.float64, np.float32]  # allowed data types of rows; any other type is converted to float64
 
 
@@ -33,7 +33,7 @@ def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[A
 
 
 def remembered_layers(rows: Any) -> tuple[int, ...]:
-    """Return the sizes that `remember_layers` stored for this array object, or an empty tuple if it stored none."""
+    """Return the sizes that `remember_layers` stored for the array `rows`, or an empty tuple if it stored none."""
     return _SIZES.get(id(rows), ())
 
 
@@ -87,7 +87,7 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
         raise ValueError("X has masked cells; call np.ma.array(X, float).filled(np.nan), then fit a LinearImputer")
     try:
         values = np.asarray(X)
-    except (TypeError, ValueError):  # X cannot be converted to an array; `validate_data` raises the error
+    except (TypeError, ValueError):  # X cannot be converted to an array, and `validate_data` will raise an error
         values = np.empty(0)
     if values.ndim == 0 and not hasattr(X, "tocsr"):
         raise TypeError(f"X is of type {type(X).__name__}; give an array, a data frame or a sparse matrix")

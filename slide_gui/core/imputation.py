@@ -16,9 +16,9 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
 
 MOST_WORK = 5 * 10**12
-"""Largest number of multiplications in one call of `fit` or `transform`. They take about ten minutes on two cores."""
+"""Largest number of multiplications in one call of `fit` or `transform`, which take about ten minutes on two cores."""
 
-_CALLS = 300_000  # fixed cost of each pattern of missing cells, expressed as a number of multiplications
+_CALLS = 300_000  # number of multiplications that take as long as the constant overhead of one pattern of missing cells
 _SMALLEST_RIDGE = 1e-9  # smallest allowed ridge, in units of the variance of a column
 
 
@@ -84,14 +84,14 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, or if X contains text or infinity. Also if the fit would take longer than
-            about ten minutes, because the rows have too many different patterns of missing cells.
+            If a parameter is out of range, or if X contains text or infinity. The error is also raised if the fit would
+            take longer than about ten minutes, because the rows have too many different patterns of missing cells.
         MemoryError
             If the fit needs more memory than is available.
         """
         max_iter = check_integer("max_iter", self.max_iter, 1)
         ridge = None if self.ridge is None else check_ridge(self.ridge)
-        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
+        fitted = copy(self)  # the fit changes this copy, so that `self` keeps its earlier model if the fit fails
         rows, patterns = fitted._rows(X, max_iter, reset=True)
         n, d = rows.shape
         ridge = max(_SMALLEST_RIDGE, d / (5 * n) if ridge is None else ridge)
@@ -128,7 +128,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If X contains text or infinity, or if filling would take too long (see `fit`).
+            If X contains text or infinity, or if filling the cells would take longer than about ten minutes.
         MemoryError
             If the rows need more memory than is available.
         """
@@ -141,7 +141,10 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return np.where(np.isnan(rows), filled, rows).astype(rows.dtype)
 
     def _rows(self, X: Any, n_passes: int, *, reset: bool) -> tuple[NDArray[np.floating], list[Pattern]]:
-        """Return checked rows and their patterns of missing cells. Raise ValueError if filling would take too long."""
+        """Return checked rows and their patterns of missing cells.
+
+        Raise ValueError if filling the cells would take longer than about ten minutes.
+        """
         rows = checked_rows(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         (n, d), patterns = rows.shape, missing_patterns(np.isnan(rows))
         check_free(24 * n * d, f"filling {count(n)} rows of {d} columns", "give fewer rows")
@@ -198,8 +201,8 @@ def hidden_cell_errors(
         Number of hidden cells of each column, or 0 if the column is constant or has fewer than three known cells.
     errors, mean_errors : ndarray of shape (d,)
         Root mean square error of each column's hidden cells if the imputer fills them (`errors`), or if the mean of the
-        remaining cells fills them (`mean_errors`). The unit is the standard deviation of the known cells. NaN if no
-        cell was hidden.
+        remaining cells fills them (`mean_errors`). The unit is the standard deviation of the known cells. The errors
+        are NaN if no cell was hidden.
     """
     known, (_, scale) = ~np.isnan(X), _moments(X)
     counts = known.sum(axis=0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-"""Dask settings that suppress a needless warning about large arguments: each argument is sent only once."""
+"""Dask settings that suppress the warning about large arguments, which is needless if each is sent only once."""
 
 _LOOK = 0.05  # seconds between two checks for completed tasks
 
@@ -23,12 +23,12 @@ class ClusterError(OSError):
 
 
 def dask_setup(_worker: object) -> None:
-    """Ignore Ctrl+C on a worker, because the client handles it, and unblock SIGTERM, with which Dask ends the worker.
+    """Ignore Ctrl+C on a worker, because the client handles it. Unblock SIGTERM, which Dask uses to end the worker.
 
     Dask calls this function when a worker preloads this module.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):  # Windows has no signal masks.
+    if hasattr(signal, "pthread_sigmask"):  # this function is missing on Windows
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 

@@ -41,8 +41,8 @@ class SdaParameters:
         Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
         Number of rows per step, 1 to 4096. A training set of a thousand rows needs small batches of about 20 rows, so
-        that an epoch has enough steps. For tens of thousands of rows, use batches of 100 rows, with which training
-        processes 1.5 times as many rows per second.
+        that an epoch has enough steps. For tens of thousands of rows, use batches of 100 rows. Training then processes
+        1.5 times as many rows per second.
     patience : int
         Number of consecutive epochs without an improvement on the validation set after which fine-tuning stops.
     seed : int
@@ -108,7 +108,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 Values = NDArray[Any]
 
 _TILE_FLOPS = 2e9  # number of operations between two progress reports; these operations take about 30 ms on one core
-_FACTORS = 64  # a product of 64 factors, each ½ or more, is at least 2⁻⁶⁴, far above the smallest float32 number
+_FACTORS = 64  # number of factors, each ½ or more, in one product; a product of 64 factors cannot underflow in float32
 _LEVELS = 1 << 16
 
 
@@ -131,8 +131,8 @@ def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> f
     """Replace each value a by z = s(a) in place, and return the cross-entropy −Σ [x log z + (1 − x) log(1 − z)].
 
     s is the sigmoid function, and x are the targets. The sum over all entries is computed as Σ {a ([a > 0] − x) − log
-    max(z, 1 − z)}, whose terms are not negative. To save time, one logarithm is taken of the product of 64 values
-    max(z, 1 − z), each of which is at least ½.
+    max(z, 1 − z)}, whose terms are not negative. To save time, the values max(z, 1 − z), which are at least ½, are
+    multiplied in groups of 64. One logarithm is computed for each product.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Masks:
         if self._limit == 0:
             np.copyto(out, rows)
             return
-        # Four 16-bit numbers are taken from each random 64-bit integer, in a third of the time of drawing float32
+        # Each random 64-bit integer gives four 16-bit numbers. This takes a third of the time of drawing float32
         # numbers.
         drawn = self._bits.random_raw(-(-rows.size // 4)).view(np.uint16)[: rows.size].reshape(rows.shape)
         survivors = self._survivors[: len(rows)]
@@ -215,7 +215,7 @@ class SdaEpoch:
         reconstruction in nats, summed over the features. In fine-tuning, it is −log P(class of the row).
     validation_loss, validation_error : float or None
         Mean negative log-likelihood, and fraction of misclassified rows, on the validation set after an epoch of
-        fine-tuning. None in pre-training and without a validation set.
+        fine-tuning. They are None in pre-training and without a validation set.
     """
 
     phase: str
@@ -336,7 +336,7 @@ class SdaNetwork:
         The epochs of pre-training and of fine-tuning.
     best_epoch : int
         Number of the fine-tuning epoch whose weights are used: the best epoch on the validation set or, if there is no
-        validation set, the last epoch. 0 if there was no fine-tuning.
+        validation set, the last epoch. It is 0 if there was no fine-tuning.
     """
 
     sda: Sda

@@ -23,7 +23,7 @@ def into_range(rows: Values, limits: tuple[float, float]) -> Values:
     """Shift and scale rows so that the two values in `limits` become 0 and 1. Two equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    # Round the limits to the data type of the rows. With limits of higher precision, a result could exceed 1.
+    # Round the limits to the data type of the rows. With limits of higher precision, a scaled value could exceed 1.
     low, high = (rows.dtype.type(limit) for limit in limits)
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
@@ -68,7 +68,7 @@ class DenoisingDescent:
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss, summed over the m rows in `rows(m)`. Store its gradient, times `scale`, in `gradient_of`."""
+        """Return the loss, summed over the m rows in `rows(m)`. Store the gradient, times `scale`, in `gradient_of`."""
         layer, gradient = self.layer, self.gradient_of
         clean, masked = self.rows(m)
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
@@ -102,7 +102,7 @@ class DenoisingDescent:
 
 
 def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float32") -> int:
-    """Return the approximate memory, in bytes, that pre-training needs for weights, gradients and n hidden outputs."""
+    """Return the approximate memory, in bytes, for weights, gradients and hidden outputs of n rows in pre-training."""
     item = 8 if dtype == "float64" else 4
     weights = sum(a * b for a, b in zip((d, *units), units, strict=False))
     encoded = max((a + b for a, b in zip((0, *units), units[:-1], strict=False)), default=0)
@@ -155,7 +155,7 @@ def _train(
 
     def step(chosen: Codes, pulse: Progress) -> float:
         clean, corrupted = descent.rows(len(chosen))
-        # With mode="raise", `np.take` would copy the rows to a buffer before it writes them to `out`.
+        # Without mode="clip", `np.take` would first copy the rows to a buffer, and then copy the buffer to `out`.
         np.take(rows, chosen, axis=0, out=clean, mode="clip")
         masks.apply(clean, corrupted)
         return descent.step(len(chosen), parameters.pretraining_rate, pulse)
@@ -248,7 +248,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss summed over m rows with class codes `codes`. Store its gradients, multiplied by `scale`."""
+        """Return the loss, summed over m rows with class codes `codes`. Store the gradients, multiplied by `scale`."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())

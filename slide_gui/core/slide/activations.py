@@ -15,8 +15,8 @@ from slide_gui.progress import Progress
 
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
-EXACT_ROWS = 4096  # largest number of rows that are summed in float32; sums over more rows are computed in float64
-# Largest number of bytes for stored representations of 0 and 1. If they are larger, each pass computes them again.
+EXACT_ROWS = 4096  # largest number of rows whose products are summed in float32; longer sums use float64
+# Largest number of bytes of stored representations with values 0 and 1. Each pass computes larger ones again.
 PACKED_LIMIT = 256 << 20
 
 
@@ -42,7 +42,7 @@ def block_of(given: Any, name: str = "X") -> Any:
 
 
 def without_duplicates(rows: Any) -> Any:
-    """Return a CSR matrix with sorted column indices and without duplicate entries: `rows` or a corrected copy."""
+    """Return `rows`, or a copy, as a CSR matrix with sorted column indices and without duplicate entries."""
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -58,7 +58,7 @@ def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
 def rows_per_product(d: int) -> int:
     """Return the number of rows with d features to multiply at once for the highest speed.
 
-    Per row, such a product takes a fifth less time than a product of `rows_per_block(d)` rows.
+    Multiplying this number of rows at once takes a fifth less time per row than multiplying `rows_per_block(d)` rows.
     """
     return min(EXACT_ROWS, 4 * rows_per_block(d))
 
@@ -118,7 +118,7 @@ class SquashBuffer:
         self._parameters = parameters
 
     def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
-        """Return [T(h), 1] for a block of rows h. The next call overwrites the returned array."""
+        """Return [T(h), 1] for a block of rows h; T is the squashing function. The next call overwrites this array."""
         squashed = self.filled(len(h))
         self._parameters.squash(h, out=squashed[:, :-1])
         return squashed
@@ -140,7 +140,7 @@ class Activations:
     passes : int
         Number of passes over the rows. Each call of `advance` is one pass.
     out : ndarray, optional
-        Array to fill with the representations [h⁰ | h¹ | …]. If it is not given, representations of 0 and 1 are stored
+        Array to fill with the representations [h⁰ | h¹ | …]. Without this array, representations of 0 and 1 are stored
         as bits between two passes. All other representations are computed again in each pass.
     below : sequence of ndarray of shape (d, d + 1)
         Weights of the lowest layers, which are applied to the rows before the first call of `advance`.
@@ -179,8 +179,8 @@ class Activations:
         packs = self._packs and self._done + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (self._done + 1) * d
-        # If all values are 0 or 1, the sums of their products are exact for any number of rows per block. Blocks of
-        # half the usual size then save memory.
+        # Blocks of half the usual size save memory. They are used only for values of 0 and 1, because the sums of their
+        # products are exact for any number of rows per block.
         height = min(rows_per_product(d) // (2 if p.function.binary else 1), n)
         squashed = np.empty((height, d), p.dtype)
         for top in range(0, n, height):
@@ -199,7 +199,7 @@ class Activations:
         self._done += 1
         self._packed = packed
         if self._packs or self._out is not None:
-            self._steps.clear()  # the next pass reads the stored representations and skips the lower layers
+            self._steps.clear()  # the next pass starts from the stored representations, without the lower layers
         else:
             self._steps.append(step)
         progress.report(1.0)

@@ -32,7 +32,7 @@ MOST_ROWS = 1536
 
 _BLOCK = 600  # number of rows to multiply between two progress reports; for 784 features, this takes 3 ms
 _LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) of 16 noise levels from 0.01 to 0.99
-_SINGULAR = 1e-7  # before a scatter matrix is inverted, this fraction of its trace is added to its diagonal
+_SINGULAR = 1e-7  # fraction of the trace of a scatter matrix that is added to its diagonal before it is inverted
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class ApproximateLayer:
 
 
 class Approximation:
-    """Computes approximate stacks for one data set at any noise level, ridge and depth.
+    """Approximate stacks for one data set, which are computed for any noise level, ridge and depth.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Approximation:
                     weights = np.empty((d, d + 1), np.float32)
                     for _ in approximate_weights(weights, scatter, parameters.noise, parameters.ridge):
                         progress.report(0.0)
-                else:  # because a convolution kernel has few weights, float64 is fast enough
+                else:  # float64 is fast enough for a convolution kernel, because the kernel has few weights
                     exact, _ = layer_weights(scatter.astype(float), parameters.noise, parameters.ridge, windows)
                     weights = exact.astype(np.float32)
             except (np.linalg.LinAlgError, ValueError):
@@ -151,7 +151,7 @@ class Interpolation:
     def __init__(self, approximation: Approximation, parameters: StackParameters) -> None:
         self._approximation, self._parameters, self._n_complete = approximation, parameters, 0
         d = approximation.n_features
-        # The operating system allocates the memory only when the layers are written to it.
+        # This large array costs nothing yet: the operating system allocates its memory when the layers are written.
         self._weights = np.empty((self.LEVELS, parameters.depth, d, d + 1), np.float32)
         self._squares = np.empty((self.LEVELS, parameters.depth, d + 1))
 
@@ -204,7 +204,7 @@ class Interpolation:
 
 
 def _cubic(noise: float) -> tuple[slice, Array]:
-    """Return the indices of the four values in `_LOGITS` near a noise level, and the weights of cubic interpolation."""
+    """Return the indices of the four values in `_LOGITS` nearest to a noise level, and their interpolation weights."""
     logit = np.log(noise / (1.0 - noise))
     first = int(np.clip(np.searchsorted(_LOGITS, logit) - 2, 0, len(_LOGITS) - 4))
     nodes = _LOGITS[first : first + 4]

@@ -3,8 +3,8 @@
 On a cluster, one task per chunk of a Dask array reads the chunk and computes its scatter matrix. Further tasks each sum
 up to 16 matrices, until one matrix remains. Each matrix of d² numbers is sent to the worker that sums it with others.
 In each pass over the rows, the client sends the weights once and receives one matrix. Dask reads only a few chunks at a
-time, and sums one group of 16 matrices before it starts the next group. A worker therefore holds only a few chunks and
-matrices in memory. Dask is imported only for Dask arrays.
+time, and sums one group of 16 matrices before it starts the next group. Each worker therefore holds only a few chunks
+and matrices in memory. Dask is imported only for Dask arrays.
 """
 
 import sys
@@ -102,7 +102,7 @@ class Blocks:
                 total.add(scatter)
             start = stop
         if start != n:
-            raise ValueError(f"this pass over the blocks returned {start} rows, but {n} were expected; {_AGAIN}")
+            raise ValueError(f"a pass over the blocks returned {start} rows, but {n} were expected; {_AGAIN}")
         return tuple(total.total() for total in sums)
 
     def _counted(self) -> tuple[int, int]:
@@ -120,8 +120,8 @@ def is_dask(rows: Any) -> bool:
 def dask_rows(X: Any) -> "BlockRows":
     """Return the rows of a Dask array as blocks. Each chunk of rows is one block.
 
-    The scatter matrices of the blocks are computed on the workers of the active `distributed` client. If there is no
-    such client, or if its workers are threads of this process, they are computed in the calling thread.
+    The scatter matrices of the blocks are computed on the workers of the active `distributed` client. The calling
+    thread computes the matrices if there is no such client, or if its workers are threads of this process.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _checked(X: Any) -> Any:
 
 
 def _client() -> Any:
-    """Return the active `distributed` client, or None if it is closed, asynchronous or without worker processes."""
+    """Return the active `distributed` client, or None if it is closed, is asynchronous or has no worker processes."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -279,7 +279,7 @@ def _sum_block(
 
 
 def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
-    """Return the sum of the scatter matrices of up to 16 blocks, or two sums if each block has two matrices."""
+    """Return the sum of the scatter matrices of up to 16 blocks. If each block has two matrices, return two sums."""
     sums = [ScatterSum(len(scatter.sums)) for scatter in group[0]]
     for scatters in group:
         for total, scatter in zip(sums, scatters, strict=True):

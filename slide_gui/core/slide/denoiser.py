@@ -33,12 +33,12 @@ _SINGULAR = (
 _SHORT_SUM = 4096  # largest number of rows whose products are summed in float32
 
 _FEW = 32  # number of rows of the weights W to correct first, in order to measure the rounding error
-_ACCURATE = 1e-9  # if no relative correction of these rows is larger than this, the other rows are not corrected
-_NEGLIGIBLE = 1e-10  # rows of W are corrected until the expected relative size of the next correction is below this
+_ACCURATE = 1e-9  # largest relative correction of the first rows at which no further rows are corrected
+_NEGLIGIBLE = 1e-10  # expected relative size of the next correction below which a row of W is no longer corrected
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # number of rows of W that are corrected at a time
 _LARGE_RIDGE = 1e8  # largest ratio of the ridge to p² · mean Σ x² at which rounding errors of W_aa are negligible
-_ROUNDING = 1e-4  # a negative error of up to this relative size is treated as rounding error; float32 gives up to 3e-5
+_ROUNDING = 1e-4  # relative size up to which a negative error counts as rounding error; float32 gives up to 3e-5
 
 
 def _singular(squares: Array) -> str:
@@ -178,11 +178,10 @@ def _refine(
 ) -> None:
     """Correct rows of the weights W in place until the rounding error of each row is about 1e-9 of its norm.
 
-    The argument `q` is E[Q] with the ridge added to its diagonal, rounded to float64. The correction is
-    (E[P] − W E[Q]) MᵀM, where M is `factor` and MᵀM is the inverse of E[Q]. First, a few rows are corrected with
-    residuals computed in float64, to measure the rounding error of W. The rounding error is too large only at very low
-    noise levels. In this case, residuals are computed almost exactly, and every row is corrected until its corrections
-    are negligible.
+    The argument `q` is E[Q] with the ridge added to its diagonal, rounded to float64. The correction is (E[P] − W E[Q])
+    MᵀM, where M is `factor` and MᵀM is the inverse of E[Q]. First, a few rows are corrected with residuals computed in
+    float64, to measure the rounding error of W. This error is too large only at very low noise levels. In this case,
+    residuals are computed almost exactly, and every row is corrected until further corrections are negligible.
 
     Raises
     ------
@@ -235,7 +234,7 @@ def reconstruction_error(
     p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the
     samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly equal numbers and takes only
     d² operations. If the ridge is much larger than the scatter, however, it would multiply rounding errors of W_aa by
-    the ridge. The equal value S_aa − W_a · E[P]_a − ridge ‖W_a‖² is then computed instead.
+    the ridge. In this case, the equivalent expression S_aa − W_a · E[P]_a − ridge ‖W_a‖² is computed instead.
 
     If `features` is given, `weights` must contain only the rows of these features. The result is then the mean error
     of these features.
@@ -254,8 +253,8 @@ def reconstruction_error(
     if ridge * d > _LARGE_RIDGE * p * p * trace:
         fitted = float(np.sum(weights * (scatter[rows] * survival(noise, len(scatter) - 1))))
         total = trace - fitted - ridge * float(squares.sum())
-    # Rounding errors are proportional to the norm of a row of W. For a feature that hardly varies, the bias
-    # and thus the norm are much larger than the diagonal entry of W.
+    # The limit is relative to the norms of the rows of W, because rounding errors are proportional to these norms. For
+    # a feature that hardly varies, the bias and thus the norm are much larger than the diagonal entry of W.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
             f"the reconstruction error is negative ({total / (d * n):.2g}): the weights were not fitted to this "
@@ -351,7 +350,7 @@ class CorruptedCopies:
             If `add` has not been called yet, or if Q is singular.
         """
         if self.copies == 0:
-            raise ValueError("there are no corrupted copies yet: call add() first")
+            raise ValueError("no corrupted copies have been created yet: call add() first")
         d = len(self._q) - 1
         clean = self._clean.astype(np.float64, copy=False)
         p = np.empty((d, d + 1))

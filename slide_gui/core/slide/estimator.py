@@ -48,7 +48,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         types give the same first layer. On other rows, at noise levels of 0.1 or more, float32 changes each row of the
         weights W (including the bias) by up to 4e-5 / noise times its norm. If the mean of a column is much larger than
         its standard deviation, centre the column, or use float64. At noise levels below 0.1, products are always summed
-        in float64. The squares of values below 1e-19 are too small for float32, so scale such features, or use float64.
+        in float64. The squares of values below 1e-19 are too small for float32. Scale features with such values, or use
+        float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"
@@ -167,7 +168,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _fit(self, X: Any, sample_weight: Any, progress: Progress, *, transform: bool = False) -> Any:
         """Fit every layer. Return the representations of X if `transform` is True, and None otherwise."""
-        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
+        fitted = copy(self)  # the fit changes this copy, so that `self` keeps its earlier model if the fit fails
         X = fitted._rows(X, reset=True)
         parameters = StackParameters(*(getattr(self, each.name) for each in fields(StackParameters))).checked()
         out = feature_array(X.shape, parameters) if transform else None
@@ -218,7 +219,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
 
-        The noise level of the lower layers remains that of the fit. If products of the rows were summed in float32 and
+        The lower layers keep the noise level of the fit. If products of the rows were summed in float32 and
         the rows contain values other than 0 and 1, the weights are inaccurate at low noise levels. If you need noise
         levels much lower than `noise`, fit the stack with dtype float64.
 
@@ -240,7 +241,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ValueError
             If `input_features` are not d names, or are not the names of the features that the stack was fitted to.
         """
-        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # raises an error for unsuitable names
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # this call rejects unsuitable names
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
@@ -265,7 +266,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output has the data type `dtype`, not that of the input
+        tags.transformer_tags.preserves_dtype = []  # the data type of the output is `dtype`, not that of the input
         return tags
 
 

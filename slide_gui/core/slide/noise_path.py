@@ -19,8 +19,8 @@ from slide_gui.core.slide.denoiser import RIDGE, Array, denoiser_weights
 from slide_gui.core.slide.sharing import Windows
 from slide_gui.core.validation import check_noise, check_ridge
 
-_X0 = 0.25  # largest value of p − p², reached at p = ½; only there does the eigendecomposition include the entire ridge
-_RARE = 1e5  # features whose entry in D is less than this multiple of the ridge are eliminated
+_X0 = 0.25  # largest value of p − p², reached at p = ½; only for p = ½ does the eigendecomposition use the entire ridge
+_RARE = 1e5  # smallest ratio of an entry of D to the ridge at which the feature is not eliminated
 _TOLERANCE = 1e-10  # relative tolerance of the Neumann series
 _LARGEST_RATIO = 0.05  # largest ratio of successive terms of the Neumann series; above it, a direct solution is as fast
 
@@ -100,14 +100,14 @@ class NoisePath:
         ValueError
             If the noise level is out of range, or if the features are not integers.
         IndexError
-            If a feature does not exist.
+            If an index is below 0, or is not less than the number of features.
         """
         noise, indices = check_noise(noise), np.ravel(features)
         if indices.size and indices.dtype.kind not in "iu":
             raise ValueError(f"features is {features!r}; it must contain integers from 0 to {self.n_features - 1}")
         features = indices.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
-            raise IndexError(f"features must be from 0 to {self.n_features - 1}")
+            raise IndexError(f"every index in features must be from 0 to {self.n_features - 1}")
         if self._windows is not None:
             return self._windows.rows(self._denoiser_rows(self._windows.centre, noise), features)
         return self._denoiser_rows(features, noise)
@@ -129,14 +129,14 @@ class NoisePath:
         return rows
 
     def _inverse_rows(self, features: NDArray[np.intp], p: float, x: float, left_out: float) -> Array:
-        """Return k rows of A(p)⁻¹ (see the module docstring). Columns of features that are always 0 are 0."""
+        """Return k rows of A(p)⁻¹ (see the module docstring). If a feature is always 0, its column is set to 0."""
         k = features.size
         shrink = 1.0 / (p * p * self._values + x)
         schur = p * p * self._sigma_rare + np.diag(x * np.diag(self._scatter)[self._rare] + self._ridge)
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve the linear system with the smaller ridge that is part of the eigendecomposition.
+            """Solve the linear system in which the eigendecomposition includes only a part of the ridge.
 
             `projected` is the right-hand side of the common features, in the eigenbasis. `rare` is the right-hand side
             of the rare features, which are eliminated from the system.

@@ -34,7 +34,7 @@ from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
 GROUP = 16
-"""Number of scatter matrices in a group of `ScatterSum`, and number of group sums in the next larger group."""
+"""Number of scatter matrices that `ScatterSum` sums as a group, and number of groups that form a larger group."""
 
 _STRIPS = 4  # number of blocks of rows into which a symmetric product is split
 _SPARSE_PRODUCTS = 2_000_000  # number of products of values of a sparse matrix to compute between two progress reports
@@ -232,14 +232,14 @@ class InputScatter:
 
 
 class ScatterAccumulator(ScatterSum):
-    """Sum of the scatter matrices of consecutive blocks of rows. Each block is small enough for float32 sums.
+    """Sum of the scatter matrices of consecutive blocks of rows. Float32 sums over one block are accurate.
 
     Parameters
     ----------
     d : int
         Number of features.
     parameters : StackParameters
-        Only the data types of the rows and of their products are used.
+        Only `dtype` and `sums`, the data types of the rows and of their products, are used.
     binary : bool
         True if all values are 0 or 1, so that float32 sums of their products are exact.
     start : int
@@ -262,7 +262,7 @@ class ScatterAccumulator(ScatterSum):
             refuse_not_finite(piece, self._row)
             raise ValueError(_TOO_LARGE)
         self._row += len(piece)
-        with np.errstate(over="ignore"):  # `Scatter.matrix` raises an error if the total overflows
+        with np.errstate(over="ignore"):  # `Scatter.matrix` reports an overflow of the total
             if weights is not None:
                 exact = piece.astype(np.float64)
                 half = (exact * (0.5 * weights)[:, None]).T @ exact
@@ -270,7 +270,7 @@ class ScatterAccumulator(ScatterSum):
                 return
             piece = piece.astype(self._product.dtype, copy=False)
             inner = np.matmul(piece.T, piece, out=self._product)
-            if sums is None:  # integers can be summed exactly in any order
+            if sums is None:  # sums of integers are exact, so their order is arbitrary
                 self._include(Scatter(inner, np.diag(inner), len(piece)))
             else:
                 self.add(Scatter(inner, sums, len(piece)))
@@ -433,7 +433,7 @@ def scatter_after(
         scatter[rows, : rows.stop] = product(half[rows], weights[: rows.stop].T, progress)
         scatter[: rows.start, rows] = scatter[rows, : rows.start].T
         block = scatter[rows, rows]
-        block[:] = (block + block.T) / 2  # rounding makes the product slightly asymmetric
+        block[:] = (block + block.T) / 2  # corrects the slight asymmetry that rounding causes
     scatter[:d, d] = scatter[d, :d] = half[:, -1]
     scatter[d, d] = squashed[d, d]
     return scatter

@@ -30,7 +30,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 # Number of temporary d × d matrices that a fit needs in addition to the weights and scatter matrices of all layers.
 _MATRICES = 4
-_PASS = 1.7  # duration of each later pass over the rows, relative to the first pass
+_PASS = 1.7  # duration of each later pass over the rows, divided by the duration of the first pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +152,8 @@ def fit_stack(
         Result of `input_scatter` for the same rows. If it is given, the fit omits the first pass over the rows.
     out : ndarray of shape (n, (l + 1)·d), optional
         Array from `feature_array` to fill with the representations of the rows. This is faster than a later
-        `Stack.transform`, because the fit computes most of the representations anyway. `Blocks` and Dask arrays do not
-        support it.
+        `Stack.transform`, because the fit computes most of the representations anyway. `out` cannot be used with
+        `Blocks` or Dask arrays.
     sample_weight : ndarray of shape (n,), optional
         Weights wᵢ ≥ 0 of the rows, not all 0. The scatter matrices are then Σ wᵢ x̃ᵢ x̃ᵢᵀ, where x̃ᵢ is row i with a
         constant 1 appended. Weights cannot be combined with `scatter`, `Blocks` or Dask arrays.
@@ -167,8 +167,8 @@ def fit_stack(
     ------
     ValueError
         If a parameter is out of range, if a value is NaN or infinite, or if there are fewer than two rows or no
-        features. Also if `sample_weight` is given with `Blocks` or a Dask array, or if images of `image_shape` do not
-        have d features.
+        features. The error is also raised if `sample_weight` is given with `Blocks` or a Dask array, or if images of
+        `image_shape` do not have d features.
     MemoryError
         If the fit needs more memory than is available.
     """
@@ -212,7 +212,7 @@ def fit_stack(
             layer_scatter = first
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
-            del squashed  # free the memory for the next pass over the rows
+            del squashed  # free this memory before the next pass over the rows
         here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
@@ -287,7 +287,7 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
 
 
 def fill_features(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
-    """Fill `out` with the representations h⁰, …, hˡ of the rows. If `done` is k > 0, h⁰, …, hᵏ are already filled."""
+    """Fill `out` with the representations h⁰, …, hˡ of the rows. If `done` is k > 0, it already contains h⁰, …, hᵏ."""
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
     buffer = SquashBuffer(min(size, n), d, p)

@@ -59,7 +59,7 @@ _STEEPNESS = 5.0
 
 
 def relative(weights: Array | None) -> Array | float:
-    """Return the weights divided by their mean, or 1 if `weights` is None."""
+    """Return the weights, divided by the mean weight, or 1 if `weights` is None."""
     return 1.0 if weights is None else weights / weights.mean()
 
 
@@ -238,7 +238,7 @@ class Criterion(Choice):
     any_classes : bool
         True if the criterion accepts one column of labels per class. False if it is defined for two classes only.
     holds_out : bool
-        True if the criterion uses held-out points. Then at least one class must have two or more rows.
+        True if the criterion uses held-out points. In this case, at least one class must have two or more rows.
     """
 
     evaluate: Callable[[KernelProblem], Evaluation]

@@ -28,7 +28,7 @@ class ScratchBuffer:
         """Return an uninitialised array of `count` values. It overwrites the previously returned array."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
-            self._bytes = np.empty(0, np.uint8)  # frees the old memory before new memory is allocated
+            self._bytes = np.empty(0, np.uint8)  # free the old memory before new memory is allocated
             self._bytes = np.empty(size, np.uint8)
         return self._bytes[:size].view(dtype)
 
@@ -132,14 +132,15 @@ _MOST_STALLED = 8
 # An outer step counts as progress if it decreases the objective by more than this factor × gap², where gap is the
 # optimality gap. A single SMO step without rounding errors decreases the objective by about 0.25 × gap².
 _LEAST_GAIN = 0.02
-# Largest number of new points in a working set. If there are more support vectors than this, their number is the limit.
+# Largest number of new points in a working set. If there are more support vectors, the limit is the number of support
+# vectors.
 _NEW_LEAST = 256
 _LOOSE = 0.05  # tolerance for solving a working set, relative to the optimality gap of all points
-# A working set also includes points that are this close to violating an optimality condition, because the next step
-# may cause the violation.
+# A working set also includes points that satisfy an optimality condition by less than this value, because the next step
+# may cause them to violate it.
 _CLOSE = 0.1
-_START_TOL = 0.1  # tolerance for training on a quarter of the points, from whose solution training on all points starts
-_MANY = 0.4  # if support vectors exceed this fraction of the points, computing the entire matrix at once is faster
+_START_TOL = 0.1  # tolerance for training on a quarter of the points; training on all points starts from its solution
+_MANY = 0.4  # fraction of support vectors among the points above which computing the entire matrix at once is faster
 _ERROR = 0.5  # largest acceptable rounding error of the SVM outputs, relative to the tolerance of the solver
 
 
@@ -271,7 +272,7 @@ def solve(
     weights : ndarray of shape (n,), optional
         Positive weights of the points. For each point, C is multiplied by its weight.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from, such as the solution of a similar problem. They may violate the bounds.
+        Signed dual coefficients to start from, such as the solution of a similar problem. They may be out of bounds.
     scratch : ScratchBuffer, optional
         Memory of an earlier problem, whose contents are overwritten.
     progress : Progress
@@ -296,7 +297,7 @@ def solve(
     box = Box.of(y, limit, ridge if weights is None else ridge / weights)
     steady = MonotonicProgress(progress)
     scratch = ScratchBuffer() if scratch is None else scratch
-    considered = n  # number of points for which the initial coefficients were computed
+    considered = n  # number of points that may have initial coefficients other than 0
     if start is not None:
         beta = _feasible(start, box)
     elif n > WHOLE:
@@ -472,11 +473,11 @@ class _WorkingSetSolver:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(gap, int(np.count_nonzero(beta))))
-            # If the support vectors do not all fit in the working set, a step reduces the objective, but often not the
-            # gap.
+            # A decrease of either the optimality gap or the objective counts as progress. If the support vectors do not
+            # all fit in the working set, a step reduces the objective, but often not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
-            # If C is small, the bounds or the ridge make SMO steps short. The second argument of `max` is the rounding
-            # error of the objective; it is large if C or weights are huge.
+            # If C is small, the bounds or the ridge make SMO steps short, so a smaller decrease of the objective
+            # suffices. It must exceed the rounding error of the objective, which is large if C or weights are huge.
             length = min(gap / (1.0 + float(np.max(box.ridge))), float((box.upper - box.lower).min()))
             least_gain = max(_LEAST_GAIN * gap * length, float(np.finfo(np.float64).eps * np.abs(beta).sum() ** 2))
             stalled = 0 if gap < 0.99 * best or earlier - objective > least_gain else stalled + 1
@@ -557,7 +558,8 @@ class _WorkingSetSolver:
         spread = residual[rising].max(initial=-np.inf) - residual[falling].min(initial=np.inf)
         if spread >= max(0.5 * self._options.tol, _LOOSE * gap):
             return points
-        # No step on a pair of these points changes β, for example because all points in the set have the same label.
+        # No SMO step on two of the selected points would change β, for example because all of them have the same label.
+        # Points with extreme residuals are therefore selected instead.
         most = min(_NEW_LEAST, self._largest // 2)
         return np.union1d(_worst(np.flatnonzero(up), residual, most), _worst(np.flatnonzero(down), -residual, most))
 

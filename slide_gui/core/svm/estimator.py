@@ -191,7 +191,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         ClusterError
             If the connection to the client's scheduler is lost.
         """
-        fitted = copy(self)  # if the fit fails, `self` keeps its earlier model
+        fitted = copy(self)  # the fit changes this copy, so that `self` keeps its earlier model if the fit fails
         rows, classes, codes = estimators.labelled_rows(fitted, Z, y)
         rows, parameters = estimators.written_out(rows), fitted._parameters()
         sizes = estimators.remembered_layers(Z)
@@ -212,7 +212,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 raise ValueError(
                     f"every row of class {name!r} has weight 0; leave the class out, or give a row a positive weight"
                 )
-        if weights is not None:  # with tiny weights w, the solver would be inaccurate, or 1 / (C w) would overflow
+        if weights is not None:  # weights w near 0 would make the solver inaccurate, or 1 / (C w) would overflow
             weights = np.maximum(weights, 1e-15 * weights.max())
         if client is not None and not callable(getattr(client, "submit", None)):
             raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
@@ -248,7 +248,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: Indices) -> Array | None:
         """Return the weight of each row times the weight of its class, or None if all these products are 1."""
         weights = estimators.row_weights(sample_weight, len(codes))
-        if weights is not None and self.C is None:  # the candidate values of C assume weights near 1
+        if weights is not None and self.C is None:  # the values of C to choose from assume weights near 1
             weights = estimators.row_weights(weights / weights[weights > 0.0].mean(), len(codes))
         if self.class_weight is None:
             return weights
@@ -273,7 +273,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         given: tuple[int, ...] | int | None = estimators.listed(groups)
         if given is not None and names is not None:
             named = None
-            # If only some of the names have a layer number, `groups` is not compared with the names.
+            # If only some of the column names give a layer, they do not define blocks to compare with `groups`.
             with suppress(ValueError):
                 named = estimators.layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):

@@ -50,14 +50,15 @@ def blocks_of(sizes: Sequence[int]) -> list[slice]:
     return [slice(int(end - size), int(end)) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
 
 
-_FAR = 1e9  # if squared norms exceed this multiple of the squared distances, the distances have large rounding errors
+_FAR = 1e9  # ratio of squared norms to squared distances above which the distances have large rounding errors
 
 
 def _squared_distances(rows: Array, progress: Progress, out: Array | None = None, centre: Array | None = None) -> Array:
     """Return the matrix of squared distances between all rows, in float64 and with a zero diagonal.
 
-    To reduce rounding errors, `centre` is first subtracted from the rows. By default this is their mean or, if outliers
-    shift the mean so far that the distances between most rows would be inaccurate, the median of each column.
+    To reduce rounding errors, `centre` is first subtracted from the rows. By default, `centre` is the mean of the rows.
+    If outliers shift the mean so far that the distances between most rows would be inaccurate, `centre` is the median
+    of each column.
     """
     centred = rows - (rows.mean(axis=0) if centre is None else centre)
     squares = np.einsum("ij,ij->i", centred, centred)
@@ -113,7 +114,7 @@ def median_distances(
 ) -> Array:
     """Return the median squared distance between two rows for each block of columns, using at most `max_rows` rows.
 
-    If more than half of the pairs consist of equal rows, the median would be 0; the mean is then returned instead. For
+    If more than half of the pairs consist of equal rows, the median is 0, and the mean is returned instead. For
     a constant block the result is 0. Rows that differ only by the rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
@@ -134,7 +135,7 @@ def median_distances(
 
 
 def _median(values: NDArray[np.floating]) -> Array:
-    """Return the median along the last axis. This is up to ten times as fast as `np.median`."""
+    """Return the median along the last axis. This function is up to ten times as fast as `np.median`."""
     middle = values.shape[-1] // 2
     ordered = np.partition(values, middle, axis=-1)
     upper = ordered[..., middle].astype(np.float64)
@@ -166,19 +167,19 @@ Values = NDArray[np.floating]
 _TILE_ROWS = 512
 _TILE_FLOPS = 1.5e9  # number of float32 operations per tile; these operations take about 30 ms on one core
 _CACHED_VALUES = 32_768  # number of values whose exponentials are computed at once; they fit in the processor cache
-_AT_ONCE = 1000  # if a class has at most this many points, all its kernel rows are computed at once, which is faster
+_AT_ONCE = 1000  # largest class, in points, whose kernel rows are all computed at once, because this is faster
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
 _CENTRE_COLUMNS = 512
-COARSE = 1e-4  # if the rounding error of float32 kernel values may exceed this, float64 is used instead
+COARSE = 1e-4  # largest acceptable rounding error of float32 kernel values; if it may be larger, float64 is used
 
 
 @dataclass(frozen=True)
 class Embedding:
     """The map from rows h = [h⁰, h¹, …] to vectors z, for which the multi-width kernel is exp(−‖z − z'‖²).
 
-    A vector is z = [h⁰/σ_0, h¹/σ_1, …], after `centre` is subtracted from h.
+    First, `centre` is subtracted from h. The vector is then z = [h⁰/σ_0, h¹/σ_1, …].
 
     Attributes
     ----------
@@ -187,8 +188,8 @@ class Embedding:
     widths : tuple of float
         Width σ_t of each block.
     centre : ndarray of shape (d,)
-        Vector that is subtracted from each row first. This reduces rounding errors in float32 without changing the
-        kernel.
+        Vector that is subtracted from each row first. The subtraction reduces rounding errors in float32 and does not
+        change the kernel.
     """
 
     sizes: tuple[int, ...]
@@ -253,7 +254,7 @@ def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> N
 
 
 def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> Indices:
-    """Return the indices of the columns that are not constant. Only these affect distances. Z is read in blocks."""
+    """Return the indices of the columns that are not constant and thus affect distances. Z is read in blocks."""
     constant = np.arange(Z.shape[1])
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         constant = constant[(Z[rows, constant] == Z[0, constant]).all(axis=0)]
@@ -268,9 +269,9 @@ def squared_norms(data: Values) -> Values:
 def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
-    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2 a·b is at most
-    e = eps · (‖a‖² + ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A long vector whose
-    norm differs greatly from all other norms thus causes no error, because its kernel values with other vectors are 0.
+    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2 a·b is at most e = eps · (‖a‖² +
+    ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A vector whose norm is much larger than
+    all other norms therefore causes no error: its kernel values with other vectors are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))
@@ -480,7 +481,7 @@ class VectorRows:
             out = np.empty((len(rows), len(self)), self.dtype)
         others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
         if not symmetric and not any(each.caches for each in self._classes):
-            # If all vectors of `rows` are in one array, n classes need only n matrix products instead of n².
+            # Copying all vectors of `rows` to one array saves time: n classes need n matrix products instead of n².
             left = self._gathered(rows, progress)
             for other, size, width in others:
                 kernel_tiles(left, other.first(size), out[:, width], progress)

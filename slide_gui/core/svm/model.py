@@ -81,7 +81,8 @@ class TrainedSvm:
     biases : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
     chosen : ChosenBy or None
-        How the learned widths were selected. None if the widths were not learned, or if the run has no such record.
+        Record of how the learned widths were selected. None if the widths were not learned, or if the run has no
+        record.
     """
 
     widths: tuple[float, ...]
@@ -139,7 +140,8 @@ class SvmModel:
         # Columns in which all support vectors are 0 contribute nothing to the matrix products, so they are left out.
         used = np.flatnonzero(self.vectors.any(axis=0))
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
-        # Far from the centre, squared distances computed from a matrix product would be inaccurate.
+        # For support vectors far from the centre, a matrix product would give inaccurate squared distances. The
+        # distances from these vectors are computed from differences instead.
         far = np.flatnonzero(np.finfo(dtype).eps * squares > COARSE)
         by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.trained.biases)))

@@ -15,12 +15,12 @@ from slide_gui.core.linear_algebra import Array, Indices, at, factorised, invers
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _MOST_STEPS = 60
-_PART_FROM = 1000  # if there are at least this many points, the SVM is first trained on a quarter of them
+_PART_FROM = 1000  # smallest number of points for which the SVM is first trained on a quarter of the points
 _SOFTER = 10.0
-# A factorised matrix is reused for another set of points if few points are in only one of the two sets. Their number,
-# divided by the size of the matrix, may be at most this value.
+# A factorised matrix is reused for another set of points if few points are in only one of the two sets. This value is
+# the largest number of such points, divided by the size of the matrix.
 _FEW = 0.125
-_MARGIN = 1e-10  # a point is on the margin if y f differs from 1 by less than this
+_MARGIN = 1e-10  # largest difference between y f and 1 for a point on the margin
 _TILE = 256
 
 
@@ -236,7 +236,7 @@ def newton(
     near: Bordered | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
-        if not len(active):  # the starting solution has no active points, so start with all points
+        if not len(active):  # start with all points, because the starting solution has no active points
             now, active = None, np.arange(n)
         system, target = _solved(kernel, active, y, ridge, near, progress)
         near, ridge = system, system.ridge
@@ -305,7 +305,8 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection on its slope."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # the penalty 1 / ridge[i] of point i is C · (largest / ridge[i])
+    # The penalty for errors of point i is 1 / ridge[i]. It is split into the factors C and largest / ridge[i].
+    C, loss = 1.0 / largest, y * (largest / ridge)
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

@@ -212,9 +212,9 @@ class ChosenBy:
     guarded : bool
         True if median widths replaced the learned widths.
     learned_error, median_error : float or None
-        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. In both
-        cases, C and the scale of the widths were selected on other rows. Both values are None if no comparison was
-        made, for example because a class has too few rows.
+        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths. C and the
+        scale of the widths were selected on other rows in both cases. Both values are None if no comparison was made,
+        for example because a class has too few rows.
     n_held_out : int
         Number of held-out rows; 0 in results stored by earlier versions.
     candidates : tuple of Candidate
@@ -258,7 +258,7 @@ class SelectedWidths:
         Iterations in which the widths were learned on a sample of the rows. If median widths replaced the learned
         widths because of fewer errors on a held-out fifth of the sample, these are the iterations on the other rows.
     chosen : ChosenBy or None
-        How the widths were selected. None if they were not learned.
+        Record of how the widths were selected. None if they were not learned.
     grid : tuple of GridPoint
         All evaluated points of a grid search over σ and C; empty if there was no grid search.
     """

@@ -116,7 +116,7 @@ class CrossValidation:
             converged = converged and solution.converged
             support = np.flatnonzero(solution.beta)
             trained.append((members[support], solution.beta[support], solution.bias))
-        # A row can be a support vector of several pairs. Computing its kernel values only once is faster.
+        # A row can be a support vector of several pairs. To save time, its kernel values are computed only once.
         support = np.unique(np.concatenate([members for members, _, _ in trained]))
         values = source.kernel(outside, support, progress=progress)
         margins = np.empty((len(outside), len(trained)))
@@ -277,15 +277,16 @@ def tune(
 
 
 _SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors by which the median widths are multiplied
-# The learned C is multiplied by these factors. It is often too small, because learning uses a smoothed error.
+# Factors by which the learned C is multiplied. The learned C is often too small, because learning uses a smoothed
+# error.
 _C_FACTORS = (1.0, 3.0, 10.0)
-_FEW = 250  # once the points of a grid are evaluated on this many rows, only the best points are evaluated further
-_BEST = 3  # largest number of best points that are evaluated further
-_EVALUATED = 200  # if a fold has fewer rows than this, widths are compared on two held-out folds instead of one
+_FEW = 250  # number of rows on which all candidates are evaluated; only the best candidates are evaluated on more rows
+_BEST = 3  # largest number of candidates that are evaluated on more rows
+_EVALUATED = 200  # smallest number of rows in a fold for which one held-out fold suffices to compare widths
 _MOST_EVALUATED = 5000
 _BLOCK = 500
 # Largest number of SMO steps for one two-class problem, divided by the number of training rows. If the solver reaches
-# it, `converged` of the candidate is False.
+# this number, `converged` of the candidate is False.
 _STEPS_PER_ROW = 100
 
 
@@ -369,9 +370,9 @@ class _Comparison:
             # Estimated fraction of the time per fold that is spent on learning widths. Comparing the widths takes
             # the rest.
             learning = 1.0 / (1.5 + 100 * more_pairs / len(codes))
-            # The estimated fraction of the total time that the folds take; the fit to the entire sample takes the rest.
+            # Estimated fraction of the total time that the folds take. The fit to the entire sample takes the rest.
             held_out_time = 0.9 if n_held_out == 2 else 0.75
-            # A fold is not held out if fewer than two rows of a class, too few for cross-validation, would remain.
+            # A fold is not held out if fewer than two rows of a class would remain, because cross-validation needs two.
             usable = [f for f in np.unique(folds[folds >= 0]).tolist() if np.bincount(codes[folds != f]).min() > 1]
             for number, fold in enumerate(usable[:n_held_out]):
                 share = held_out_time / n_held_out
@@ -445,7 +446,7 @@ class _Comparison:
         points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         wrong, left, best = np.zeros((len(points), len(folds)), bool), list(range(len(points))), 0
         seen = [int(np.count_nonzero((folds >= 0) & (folds <= fold))) for fold in range(N_FOLDS)]
-        # The largest number of candidates that are evaluated on each fold.
+        # Largest number of candidates that are evaluated on each fold.
         evaluated = [_BEST if n >= _FEW else len(points) for n in (0, *seen[:-1])]
         for fold in range(N_FOLDS):
             now = (folds >= 0) & (folds <= fold)
@@ -464,8 +465,8 @@ class _Comparison:
                 worse = baseline is not None and _clearly_worse(wrong[best], baseline & now, sample.weights)
                 if worse or len(left) == 1:
                     break
-                # The search for the best learned widths may have stopped after this fold. Then `baseline` has no
-                # results for the following folds, so it is not used for them.
+                # The search for the best learned widths may have stopped after this fold. In this case, `baseline` has
+                # no results for the following folds. It is therefore not used for these folds.
                 baseline = None
         self._tried += points
         return widths * points[best].scale, points[best], wrong[best]
@@ -499,13 +500,16 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 def _without_steps(progress: Progress, end: float) -> Progress:
     """Return a `Progress` that forwards each fraction, multiplied by `end`, to `progress`, but not the payload.
 
-    The payloads are steps of learning. They are left out if the widths are needed only for a comparison.
+    The payloads are steps of learning, which are not reported for widths that are needed only for a comparison.
     """
     return Listener(lambda fraction, _: progress.report(end * fraction))
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
-    """Return the number of True entries in a mask or, with weights, the exactly rounded sum of their weights."""
+    """Return the number of True entries in a mask.
+
+    If weights are given, return the exactly rounded sum of the weights of these entries instead.
+    """
     return int(np.count_nonzero(counts)) if weights is None else math.fsum(weights[counts])
 
 
@@ -584,9 +588,9 @@ def fit_svm(
 
 
 _LEARNING = 20
-"""How many times as long learning the widths takes as one training on the same n rows. Both times grow as n².
+"""Time for learning the widths, divided by the time for one training on the same n rows. Both times grow as n².
 The measured ratio was 31 on Convex, 47 on Rectangles and, with ten classes, 117 on MNIST."""
-_TRAINING = 0.4  # duration of the final training, divided by that of training in `tune`; measured on MNIST
+_TRAINING = 0.4  # time of the final training, divided by the time of training in `tune`; measured on MNIST
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:

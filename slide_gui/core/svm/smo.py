@@ -136,7 +136,7 @@ def pair_steps(
                 rates.clear()
             rates[i] = rate = half + half[i]
             subtract(rate, row, out=rate)
-            rate[i] = 1.0  # because of rounding errors, the computed curvature for j = i may be 0 or negative
+            rate[i] = 1.0  # rounding errors may make the computed curvature for j = i zero or negative
             np.reciprocal(sqrt(rate, out=rate), out=rate)
         rate = rates[i]
         subtract(highest, down, out=gain)
@@ -168,15 +168,17 @@ Values = NDArray[np.floating]
 # The active-set method is tried only if the optimality gap, in units of the margin, is below this value and enough SMO
 # steps have been taken.
 _NEAR = 2.0
-# If the gap is below this value, SMO steps on earlier working sets also count towards the required number of steps.
+# If the optimality gap is below this value, SMO steps on earlier working sets also count as steps that precede the
+# active-set method.
 _VERY_NEAR = 0.3
-_NEARER = 0.25  # after the active-set method has failed, the gap must shrink by this factor before the next attempt
+# After the active-set method has failed, the optimality gap must shrink by this factor before the next attempt.
+_NEARER = 0.25
 # A round is one call of `pair_steps`. It has at most this number of SMO steps, plus the number of SMO steps that take
 # as long as the active-set method.
 _LEAST_STEPS = 100
-# The active-set method takes as long as this factor × n² SMO steps, for n points with β strictly inside its bounds.
+# Time of the active-set method for n points with β strictly inside its bounds, divided by the time of n² SMO steps.
 _STEPS_PER_SYSTEM = 0.008
-_MOST_STALLED_SETS = 20  # the solver stops after this number of consecutive rounds without a smaller optimality gap
+_MOST_STALLED_SETS = 20  # number of consecutive rounds without a smaller optimality gap after which the solver stops
 _MOST_SYSTEMS = 30
 # The number of points that enter or leave the active set must reach a new minimum within this number of consecutive
 # linear systems. Otherwise the active-set method fails.
@@ -250,7 +252,7 @@ def minimise(
         change = moved - beta
         new_residual = residual - kernel_product(kernel, change, tol, progress)
         gained = 0.5 * float(change @ (residual + new_residual))
-        if gained <= 0.0:  # rounding errors of the kernel values prevent further progress
+        if gained <= 0.0:  # stop, because rounding errors of the kernel values prevent further progress
             break
         beta, residual = moved, new_residual
     return beta, residual, steps

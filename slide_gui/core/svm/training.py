@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SMALL = 1024  # training on at most this many rows uses float64
+_SMALL = 1024  # largest number of rows for which training uses float64
 _BLOCK_ROWS = 128
-_LARGE = 1000.0  # if the norm of the coefficients exceeds this, float32 support vectors change the margins noticeably
+_LARGE = 1000.0  # norm of the coefficients above which float32 support vectors change the margins noticeably
 
 
 class StepLog:
@@ -298,7 +298,7 @@ class _Sources:
         self.members = [random.permutation(np.flatnonzero(data.codes == code)) for code in range(data.n_classes)]
         self._columns = kernel.varying_columns(data.Z, pulse)
         self._Z, self._embedding, self._memory, self._pulse = data.Z, problems.embedding, parameters.memory, pulse
-        # With very different weights, float32 may be too inaccurate for the solver to converge.
+        # If weights differ greatly, float32 may be too inaccurate for the solver to converge.
         uneven = data.weights is not None and data.weights.min() < 1e-6 * data.weights.max()
         fine = n <= _SMALL or uneven or self._too_coarse(n)
         self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if fine else np.float32)
@@ -333,11 +333,14 @@ class _Sources:
         )
 
     def _bytes(self, n: int) -> int:
-        """Return the number of bytes that n centred and scaled rows take, without constant columns."""
+        """Return the memory, in bytes, of n centred and scaled rows from which constant columns are left out."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """Return True if float32 kernel values are inaccurate, as for rows far from the centre but close together."""
+        """Return True if float32 kernel values may be too inaccurate.
+
+        An example is a set of rows that are far from the centre but close together.
+        """
         squares = np.empty(n, np.float32)
         for rows in tiles(n, _BLOCK_ROWS, self._pulse):
             squares[rows] = kernel.squared_norms(self._embedding(self._Z[rows]))

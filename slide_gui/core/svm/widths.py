@@ -197,7 +197,8 @@ class Objective:
             rest = slice(block.start, None)
             weighted = gradient[block, rest] + gradient[rest, block].T
             weighted *= kernel[block, rest]
-            weighted[:, : weighted.shape[0]] *= 0.5  # the tile on the diagonal contains each pair of points twice
+            # Halve the tile on the diagonal, because it contains each pair of points twice.
+            weighted[:, : weighted.shape[0]] *= 0.5
             for layer, distances in enumerate(self.sample.distances):
                 sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
         return sums
@@ -210,12 +211,12 @@ _PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the 
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-# On a subset of the rows, where steps are fast, a descent ends only below this fraction of both limits.
+# Factor by which both limits are multiplied on a subset of the rows, because iterations on a subset are fast.
 _FINER = 0.4
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
 _FIRST_STEP = 0.3
-_LONGEST_STEP = 0.5  # largest change of log σ_t or log C in one step; the line search would shorten longer steps
+_LONGEST_STEP = 0.5  # largest change of log σ_t or log C in one step; longer steps would often be shortened
 _MOST_HALVINGS = 10  # largest number of times that a step is shortened
 _PRIOR = 0.01
 _REACH = 4.0
@@ -410,8 +411,8 @@ _Start = tuple[int, Array, Array, Array | None]
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:
     """Descend from every starting point on a subset of the rows, which is faster, and return the best end point.
 
-    This end point is the only starting point on all rows. If the criterion is not finite at any starting point on the
-    subset, all starting points are returned unchanged.
+    The best end point is the only starting point of the descent on all rows. If the criterion is not finite at any
+    starting point on the subset, all starting points are returned unchanged.
     """
     ends = []
     for done, (number, origin, begin, curvature) in enumerate(starts):
