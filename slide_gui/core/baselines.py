@@ -101,7 +101,7 @@ class Estimator:
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError('an estimator must have a "name" and a JSON object "parameters"')
+            raise ValueError('an estimator must have a "name" and "parameters"; the parameters must be a JSON object')
         estimator = cls.of(name, parameters)
         if not _NAME.fullmatch(estimator.name):
             raise ValueError(f"{name!r:.80} is not the name of a class in scikit-learn")
@@ -314,8 +314,8 @@ def predicted_by(estimator: Any, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.f
     -------
     codes : ndarray of int, shape (n,)
     decisions : ndarray of shape (n, 1) for two classes, else (n, k)
-        The values of `decision_function`. If the classifier does not have this method, they are the class probabilities
-        or, for two classes, the probability of the second class minus ½.
+        The values of `decision_function`. If the classifier does not have this method, the decision values are class
+        probabilities. For two classes, they are the probability of the second class minus ½.
     """
     codes = np.asarray(estimator.predict(Z)).astype(np.intp)
     if hasattr(estimator, "decision_function"):

@@ -84,8 +84,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Raises
         ------
         ValueError
-            If a parameter is out of range, or if X contains text or infinity. The error is also raised if the fit would
-            take longer than about ten minutes, because the rows have too many different patterns of missing cells.
+            If a parameter is out of range, or if X contains text or infinity. The error is also raised if the rows have
+            too many different patterns of missing cells, which would take longer than about ten minutes to fill.
         MemoryError
             If the fit needs more memory than is available.
         """
@@ -200,9 +200,9 @@ def hidden_cell_errors(
     counts : ndarray of int, shape (d,)
         Number of hidden cells of each column, or 0 if the column is constant or has fewer than three known cells.
     errors, mean_errors : ndarray of shape (d,)
-        Root mean square error of each column's hidden cells if the imputer fills them (`errors`), or if the mean of the
-        remaining cells fills them (`mean_errors`). The unit is the standard deviation of the known cells. The errors
-        are NaN if no cell was hidden.
+        Root mean square error of the values that replace the hidden cells of each column. For `errors` they are the
+        values of the imputer; for `mean_errors` they are the mean of the remaining cells of the column. The unit is the
+        standard deviation of the known cells. The errors are NaN if no cell was hidden.
     """
     known, (_, scale) = ~np.isnan(X), _moments(X)
     counts = known.sum(axis=0)

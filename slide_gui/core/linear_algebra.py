@@ -17,7 +17,7 @@ Pattern = tuple[Indices, Indices]
 WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
 _PIECE = 512  # number of rows of a large matrix to process at a time
 _STRIPS = 8  # number of blocks of rows into which a triangular matrix is split for a product
-_LEAF = 64  # a triangular matrix with more rows than this is split before it is inverted
+_LEAF = 64  # largest number of rows of a triangular matrix that is inverted without being split
 _ROWS = 1024  # largest number of rows multiplied at once; 1 024 rows of 784 float32 columns fit in the processor cache
 
 

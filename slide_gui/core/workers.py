@@ -62,8 +62,8 @@ def sent(client: "Client", value: object, key: str) -> "Future":
 def unchanged(value: T) -> T:
     """Return the value unchanged.
 
-    If this function is submitted as a task, Dask sends the value to each worker that needs it, and restores it if a
-    worker is lost.
+    If this function is submitted as a task, Dask sends the value to each worker that needs it. Dask also restores the
+    value if a worker is lost.
     """
     return value
 

@@ -233,7 +233,7 @@ class SdaHistory:
     epochs: tuple[SdaEpoch, ...] = ()
 
     def then(self, epoch: SdaEpoch) -> Self:
-        """Return a history of these epochs followed by `epoch`."""
+        """Return a history that contains the epochs of this history, followed by `epoch`."""
         return replace(self, epochs=(*self.epochs, epoch))
 
 

@@ -180,9 +180,9 @@ def _epochs(
 ) -> Iterator[tuple[int, float, Progress]]:
     """Run epochs: call `step` with the row indices of each mini-batch. Each epoch has its own random order of the rows.
 
-    After each epoch, yield the number of the epoch, its mean loss, and a `Progress` with which the caller reports the
-    end of the epoch. If the loss is not finite, raise a ValueError. Its message names the phase of training
-    (`training`) and its learning rate (`rate`).
+    After each epoch, yield its number, its mean loss, and a `Progress` with which the caller reports its end. If the
+    loss is not finite, raise a ValueError. Its message names the phase of training (`training`) and its learning rate
+    (`rate`).
     """
     for epoch, part in progress.each(range(1, epochs + 1)):
         order, total = random.permutation(n), 0.0
@@ -206,10 +206,10 @@ def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
 class BackPropagation:
     """Back-propagation through all layers, with preallocated arrays.
 
-    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ) be the output of hidden layer k, where h⁰ is the row and s the sigmoid function, and let
-    P = softmax(Wᵒ hˡ + bᵒ) be the output of the softmax layer o. The loss is L = −log P(class). The errors are
-    δᵒ = P − e, where e is 1 for the class of the row and 0 otherwise, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients
-    are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, summed over the rows.
+    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ) be the output of hidden layer k, where h⁰ is the row and s the sigmoid function. Let P =
+    softmax(Wᵒ hˡ + bᵒ) be the output of the softmax layer o. The loss is L = −log P(class). The errors are δᵒ = P − e,
+    where e is 1 for the class of the row and 0 otherwise, and δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ =
+    δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, summed over the rows.
 
     Parameters
     ----------

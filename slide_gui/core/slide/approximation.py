@@ -2,12 +2,12 @@
 
 If a data set has at most 1 536 rows, all of them are used. Then float32 is the only approximation, and the error of a
 row of the weights W is at most 1 % of the norm of this row. From a larger data set, rows are sampled in proportion to
-their leverage t̃ᵀ S_T⁻¹ t̃ and weighted by 1 / probability, where t̃ = [T(x), 1] is the squashed row and S_T is the
-scatter matrix of all t̃. Sampling by leverage is necessary because the weights of a pixel that is rarely above the
-threshold depend on few rows, which the sample must contain. The contributions of a layer are its weights times the RMS
-of its input. The median error of a row of contributions is at most a fifth of the norm of this row. On MNIST at noise
-0.3 the median error is 11 % in the third layer and 16 % in the fourth. With a uniform sample of the same size, the
-median error is above 100 %.
+their leverage t̃ᵀ S_T⁻¹ t̃. Here, t̃ = [T(x), 1] is the squashed row, and S_T is the scatter matrix of all t̃. Each
+sampled row has the weight 1 / probability. Sampling by leverage is necessary for pixels that are rarely above the
+threshold. Their weights depend on few rows, which the sample must contain. The contributions of a layer are its weights
+times the RMS of its input. The median error of a row of contributions is at most a fifth of the norm of this row. On
+MNIST at noise 0.3 the median error is 11 % in the third layer and 16 % in the fourth. With a uniform sample of the same
+size, the median error is above 100 %.
 
 If a layer's input is almost the same for all rows, the contributions of the layer are almost 0, and their relative
 errors are larger. This happens, for example, in the fourth layer with the sigmoid on Rectangles at noise 0.35.
@@ -134,10 +134,10 @@ class Interpolation:
 
     The contributions of a layer are its weights times the RMS of its input. The median error of an interpolated row of
     contributions, relative to its norm, depends on the noise level. The following errors are for the threshold
-    function. On Rectangles and Convex at noise levels up to 0.9, the median error is at most 0.1 % in the first layer
-    and at most 6 % in the fourth. MNIST gives similar errors. On Digits, the median error is up to 20 % in the third
-    layer and up to 30 % in the fourth. On Convex above noise 0.96, all rows have almost the same input to the fourth
-    layer. The true contributions are then almost 0, and the error can be larger.
+    function. On Rectangles and Convex at noise levels up to 0.9, the median error is at most 0.1 % in the first layer.
+    In the fourth layer, it is at most 6 %. MNIST gives similar errors. On Digits, the median error is up to 20 % in the
+    third layer and up to 30 % in the fourth. On Convex above noise 0.96, all rows have almost the same input to the
+    fourth layer. The true contributions are then almost 0, and the error can be larger.
 
     Parameters
     ----------
@@ -168,8 +168,8 @@ class Interpolation:
     def compute(self, progress: Progress = NO_PROGRESS) -> None:
         """Compute the layers at the 16 noise levels. After an interruption, compute only the missing layers.
 
-        If the matrix of a noise level is singular in float32, the layers at this level cannot be computed, and the
-        interpolation between the levels remains incomplete.
+        If the matrix at a noise level is singular in float32, the layers at this level cannot be computed. No layers
+        can then be interpolated.
         """
         for number in range(self._n_complete, self.LEVELS):
             parameters = replace(self._parameters, noise=float(1.0 / (1.0 + np.exp(-_LOGITS[number]))))

@@ -45,8 +45,8 @@ class Blocks:
     TypeError
         If `blocks` is not iterable, or can be iterated only once.
     ValueError
-        If a block is not a 2-D array of numbers or has masked cells, if the blocks differ in their number of features,
-        or if `shape` is not a pair of integers.
+        If a block is not a 2-D array of numbers or has masked cells, or if the blocks differ in their number of
+        features. The error is also raised if `shape` is not a pair of integers.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
     ----------
     X : dask.array.Array of shape (n, d)
     apply : callable
-        Function of a chunk and the index of the first row of the chunk. It returns an array with as many rows as the
-        chunk. In each process, only one call of the function runs at a time.
+        Function of a chunk and the index of the first row of the chunk. It returns an array with one row for each row
+        of the chunk. In each process, only one call of the function runs at a time.
     width : int
         Number of columns of the result.
     dtype : str
@@ -199,7 +199,7 @@ def _client() -> Any:
 
 
 class _ClusterRows:
-    """The rows of a Dask array, whose scatter matrices are computed and summed by the workers of a Dask client."""
+    """The rows of a Dask array, whose scatter matrices are computed and summed by the workers of a Dask cluster."""
 
     def __init__(self, X: Any, client: Any) -> None:
         self.shape = X.shape
@@ -288,7 +288,7 @@ def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
 
 
 def _apply_to_block(block: Any, shared: tuple[Apply, Sequence[int]], block_id: tuple[int, int]) -> NDArray[np.floating]:
-    """Apply a function to one chunk of rows. This function can run under any Dask scheduler."""
+    """Apply a function to one chunk of rows. Any Dask scheduler can run this task."""
     apply, starts = shared
     with PRODUCTS:
         return apply(block_of(block), starts[block_id[0]])

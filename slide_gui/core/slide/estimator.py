@@ -45,11 +45,11 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Value added to the diagonal of E[Q], the expected scatter matrix of the corrupted rows, not divided by n.
     dtype : {"float32", "float64"}, default="float32"
         Data type of the rows and representations. Every linear system is solved in float64. On rows of 0 and 1 both
-        types give the same first layer. On other rows, at noise levels of 0.1 or more, float32 changes each row of the
-        weights W (including the bias) by up to 4e-5 / noise times its norm. If the mean of a column is much larger than
-        its standard deviation, centre the column, or use float64. At noise levels below 0.1, products are always summed
-        in float64. The squares of values below 1e-19 are too small for float32. Scale features with such values, or use
-        float64.
+        types give the same first layer. On other rows, float32 changes each row of the weights W (including the bias)
+        by up to 4e-5 / noise times its norm. This bound holds at noise levels of 0.1 or more. If the mean of a column
+        is much larger than its standard deviation, centre the column, or use float64. At noise levels below 0.1,
+        products are always summed in float64. The squares of values below 1e-19 are too small for float32. Scale
+        features with such values, or use float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
     sharing : {"none", "convolution"}, default="none"
@@ -219,9 +219,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
 
-        The lower layers keep the noise level of the fit. If products of the rows were summed in float32 and
-        the rows contain values other than 0 and 1, the weights are inaccurate at low noise levels. If you need noise
-        levels much lower than `noise`, fit the stack with dtype float64.
+        The lower layers keep the noise level of the fit. The weights are inaccurate at low noise levels if products of
+        the rows were summed in float32. Rows of 0 and 1 are an exception. If you need noise levels much lower than
+        `noise`, fit the stack with dtype float64.
 
         Raises
         ------

@@ -1,7 +1,8 @@
 """Compute the weights of one denoiser at any noise level without fitting the denoiser again.
 
-Let Σ be the scatter matrix of the centred rows, D the diagonal of the scatter matrix of the uncentred rows, s the sum
-of the n rows, and e_a a unit vector. After the bias b is eliminated, row a of the weights W at keep probability p is
+Let Σ be the scatter matrix of the centred rows, and D the diagonal of the scatter matrix of the uncentred rows. Let s
+be the sum of the n rows, and e_a a unit vector. After the bias b is eliminated, row a of the weights W at keep
+probability p is
 
     W_a = (e_a − g_a y) / p,   b_a = g_a (y · s) / (n + ridge),   g_a = (p − p²) D_a + ridge,
     y = A(p)⁻¹ e_a,            A(p) = p² Σ + (p − p²) D + ridge·I.

@@ -8,9 +8,9 @@ eq. 5. It is the denoiser of eq. 8 and 10 for the mean scatter matrix A of the w
 
     A_ab = 1/m Σ_i S_{i+a, i+b},   w = E[P]_0 (E[Q] + ridge·I)⁻¹,
 
-where a and b are offsets, S is the scatter matrix of the images, E[P] and E[Q] are computed from A, and E[P]_0 is the
-row of the central pixel (offset 0). The sum covers each i for which pixels i + a and i + b are both inside the image. A
-is a mean over pixels and not a sum, so that the ridge has the same effect as in the paper's denoiser.
+where a and b are offsets, and S is the scatter matrix of the images. E[P] and E[Q] are computed from A, and E[P]_0 is
+the row of the central pixel (offset 0). The sum covers each i for which pixels i + a and i + b are both inside the
+image. A is a mean over pixels and not a sum, so that the ridge has the same effect as in the paper's denoiser.
 """
 
 from dataclasses import dataclass
@@ -160,8 +160,8 @@ def _overlap(centre: int, side: int, window: int) -> tuple[slice, slice]:
 def _over_places(products: NDArray[np.floating], window: int) -> Array:
     """Return Σ_i t[i + a, :, i + b, :] for all offsets a and b in a window, where t is the array `products`.
 
-    t has the shape (side, u, side, v), and the result has the shape (window, u, window, v). The sum covers each i for
-    which i, i + a and i + b are inside the image.
+    t has the shape (side, u, side, v) for any u and v, and the result has the shape (window, u, window, v). The sum
+    covers each i for which i, i + a and i + b are inside the image.
     """
     side, u, _, v = products.shape
     sums = np.empty((window, u, window, v))

@@ -217,7 +217,8 @@ def span(problem: KernelProblem) -> Evaluation:
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
     # `by_span` is the derivative of the criterion with respect to the squared spans. Apart from rounding errors, it is
-    # at least 0, because `slope` is negative and each β has the sign of its label.
+    # at least 0, because `slope` is negative and each β has the sign of its label. Negative values are therefore
+    # replaced by 0.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2

@@ -218,7 +218,7 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return how many bytes of float32 kernel values the solver stores for n points if `memory` is the limit."""
+    """Return the number of bytes, at most `memory`, that the solver uses for the float32 kernel values of n points."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
@@ -418,8 +418,8 @@ class _WorkingSetSolver:
     def corrected(self, source: VectorRows, solution: Solution, error: float) -> Solution:
         """Recompute the optimality gap of a solution in float64, and resume the solver if it has not converged.
 
-        This is repeated until the solution has converged, a repetition does not halve the gap, or the largest number
-        of SMO steps is reached.
+        Both operations are repeated until the solution has converged, until a repetition does not halve the gap, or
+        until the largest number of SMO steps is reached.
 
         Parameters
         ----------
@@ -428,8 +428,9 @@ class _WorkingSetSolver:
         solution : Solution
             Solution that was computed with float32 kernel values.
         error : float
-            Bound on the rounding error of the residuals. The residual of a point is not recomputed if its β is 0 and
-            it satisfies the optimality conditions by more than twice this bound plus the tolerance.
+            Bound on the rounding error of the residuals. Residuals are recomputed only for some points. A residual is
+            kept if β is 0 and the point satisfies the optimality conditions by more than twice this bound plus the
+            tolerance.
         """
         best = np.inf
         while True:
@@ -507,7 +508,7 @@ class _WorkingSetSolver:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return the matrix K̃ of `Solution` for the given points. The next call overwrites this matrix."""
+        """Return the matrix K̃, as in `Solution`, for the given points. The next call overwrites this matrix."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -535,14 +536,14 @@ class _WorkingSetSolver:
     def _working_set(self, residual: Array, beta: Array, bias: float, gap: float) -> Indices:
         """Return the sorted indices of the points in the next working set.
 
-        These are points with β strictly inside its bounds, and points that violate, or almost violate, an optimality
-        condition. `gap` is the optimality gap of all points.
+        The set contains points with β strictly inside its bounds, and points that violate, or almost violate, an
+        optimality condition. `gap` is the optimality gap of all points.
         """
         up, down = beta < self._box.upper, beta > self._box.lower
         free = up & down
-        # If β is strictly inside its bounds at only one point, the bias is the residual of this point, which may be one
-        # of the two extreme residuals that define the gap. All violations relative to an extreme residual would have
-        # the same sign. The midpoint of the two extremes is therefore used instead of the bias.
+        # If β is strictly inside its bounds at only one point, the bias is the residual of this point. This residual
+        # may be one of the two extremes that define the optimality gap. All violations relative to an extreme would
+        # have the same sign. The midpoint of the two extremes is therefore used instead of the bias.
         middle = bias if free.sum() > 1 else 0.5 * (residual[up].max() + residual[down].min())
         excess = residual - middle
         violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))

@@ -51,10 +51,10 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         one-vs-rest targets, and the other criteria are averaged over one-vs-one problems. "radius-margin" does not
         estimate the error. If the classes overlap strongly, its optimum has such small widths and C that every point is
         a support vector. With every criterion, the learned widths are compared with scaled median widths, unless a
-        class has too few rows. The comparison uses rows to which neither of them was fitted. These are rows outside the
-        subset (see `subset_size`), or a held-out fifth of the rows (two fifths, one at a time, if a fifth has fewer
-        than 200 rows). The widths with fewer errors are used or, in a tie, the learned widths. `chosen_by_` states
-        which were used.
+        class has too few rows. The comparison uses rows to which neither of them was fitted. They are rows outside the
+        subset (see `subset_size`), or a held-out fifth of the rows. If a fifth has fewer than 200 rows, two fifths are
+        held out, one at a time. The widths with fewer errors are used or, in a tie, the learned widths. `chosen_by_`
+        states which were used.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None

@@ -10,7 +10,7 @@ from slide_gui.core.linear_algebra import Array, Indices, take_rows, tiles
 from slide_gui.core.validation import check_integer
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_DISTANCE_ROWS = 128  # number of rows per tile; a tile of 2 500 points with 784 float64 columns takes about 20 ms
+_DISTANCE_ROWS = 128  # number of rows per tile; for 2 500 points with 784 float64 columns, a tile takes about 20 ms
 
 
 def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -99,8 +99,8 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
-# Two rows count as equal if their distance, divided by the RMS norm of all rows, is at most this multiple of the
-# machine epsilon. If outliers dominate the RMS norm, ten times the median norm is used instead.
+# Two rows count as equal if their distance is at most this factor times the machine epsilon times the RMS norm of all
+# rows. If outliers dominate the RMS norm, it is replaced by ten times the median norm.
 _ROUNDING = 8
 
 
@@ -220,7 +220,7 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the vectors z, whose squared distances give the kernel, of the given rows of Z.
+        """Return the vectors z of the given rows of Z. Their squared distances give the kernel.
 
         By default, all rows and all columns are returned. Z is read in blocks of rows.
         """

@@ -58,10 +58,10 @@ class Bordered:
     """The bordered system [K_A + r I, 1; 1ᵀ, 0] [x; b] = [v; total], where K_A is the kernel matrix of the points A.
 
     Only the matrix M = K_F + r I of some points F is factorised. Usually F = A. If F and A differ in a few points, the
-    system is written as [M, U; Uᵀ, D] instead. U has one column of kernel values for each point that is only in A, one
-    unit vector for each point that is only in F, and a column of ones. The rows of Uᵀ that are unit vectors set the
-    coefficients of the points that are only in F to 0. The system is then solved with the Schur complement D − UᵀM⁻¹U
-    of M, which is small.
+    system is written as [M, U; Uᵀ, D] instead. U has one column of kernel values for each point that is only in A, and
+    one unit vector for each point that is only in F. Its last column contains ones. The rows of Uᵀ that are unit
+    vectors set the coefficients of the points that are only in F to 0. The system is then solved with the Schur
+    complement D − UᵀM⁻¹U of M, which is small.
 
     Parameters
     ----------

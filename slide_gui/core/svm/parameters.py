@@ -255,8 +255,9 @@ class SelectedWidths:
     C : float
         Penalty for errors.
     history : tuple of WidthsStep
-        Iterations in which the widths were learned on a sample of the rows. If median widths replaced the learned
-        widths because of fewer errors on a held-out fifth of the sample, these are the iterations on the other rows.
+        Iterations in which the widths were learned on a sample of the rows. Median widths may have replaced the learned
+        widths because of fewer errors on a held-out fifth of the sample. In this case, the iterations on the other rows
+        are given.
     chosen : ChosenBy or None
         Record of how the widths were selected. None if they were not learned.
     grid : tuple of GridPoint

@@ -203,7 +203,10 @@ def _spent(done: float) -> float:
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """Return True if enough rows to evaluate the widths, at least a fifth of all rows, were not used for learning."""
+    """Return True if at least a fifth of all rows were not used for learning.
+
+    These rows suffice to evaluate the learned widths.
+    """
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
@@ -300,8 +303,7 @@ def choose_widths(
 
     Otherwise a fifth of the sample is held out, or two fifths, one at a time, if a fifth has fewer than 200 rows.
     Learned and median widths are fitted to the remaining rows and evaluated on the held-out fifth. The widths with
-    fewer errors on all held-out rows together, or the learned widths in a tie, are then fitted again to the entire
-    sample.
+    fewer errors on all held-out rows, or the learned widths in a tie, are fitted again to the entire sample.
 
     In each fit, cross-validation on the fitted rows selects C and the scale of the median widths. If the rows have
     groups, held-out rows always belong to the sample, and all rows of a group are held out together.

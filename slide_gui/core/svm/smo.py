@@ -165,8 +165,8 @@ def pair_steps(
 
 Values = NDArray[np.floating]
 
-# The active-set method is tried only if the optimality gap, in units of the margin, is below this value and enough SMO
-# steps have been taken.
+# The active-set method is tried only after enough SMO steps, and only if the optimality gap is below this value. The
+# unit of the gap is the margin.
 _NEAR = 2.0
 # If the optimality gap is below this value, SMO steps on earlier working sets also count as steps that precede the
 # active-set method.

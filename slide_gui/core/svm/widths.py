@@ -236,9 +236,9 @@ def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
 class _Descent:
     """A minimisation of the objective by a quasi-Newton method from one starting point, with its history.
 
-    The prior and the bounds of θ are centred on `origin`. The descent ends if the quadratic model predicts that the
-    next step will hardly reduce the objective, and if the last step hardly reduced it. The limits below which a
-    reduction counts as small are multiplied by `fineness`.
+    The prior and the bounds of θ are centred on `origin`. The descent ends if the last step hardly reduced the
+    objective, and if the quadratic model predicts the same for the next step. The limits below which a reduction counts
+    as small are multiplied by `fineness`.
     """
 
     objective: Objective
