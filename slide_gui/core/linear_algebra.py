@@ -193,7 +193,7 @@ def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) 
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
     for rows in tiles(len(a), WHOLE, progress):
         before = slice(0, rows.start)
-        # NumPy computes only one triangle of the product of a matrix and its own transpose.
+        # NumPy computes only one triangle of the product of a matrix and its own transpose, which halves the work.
         result[rows, rows] = scaled[rows] @ scaled[rows].T
         if rows.start:
             progress.report(0.0)

@@ -42,7 +42,7 @@ def check_number(
     if not (math.isfinite(number) and least <= number < below) or (positive and number <= 0.0):
         allowed = needed or ("a positive number" if positive else "a finite number")
         raise ValueError(f"{name} is {_plain(value)!r}; it must be {allowed}")
-    return number + 0.0  # −0.0 becomes 0.0, so that equal values are written as equal text.
+    return number + 0.0  # −0.0 becomes 0.0, so that equal values have the same text in files.
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, otherwise: str = "") -> int:

@@ -106,8 +106,8 @@ def denoiser_weights(
     ndarray of shape (d, d + 1) or (k, d + 1)
         Row a reconstructs feature a, and the last column is the bias. If a feature is 0 in every sample, its row and
         its column of W are 0. For noise levels of 1e-4 or more and ridges of 1e-5 or more, the numerical error of a row
-        is at most 1e-8 of its norm, for any d. At lower noise levels, rounding errors in E[Q] can be larger if some features are
-        linear combinations of other features.
+        is at most 1e-8 of its norm, whatever d is. At lower noise levels, rounding errors in E[Q] can be larger if some
+        features are linear combinations of other features.
 
     Raises
     ------

@@ -37,7 +37,7 @@ GROUP = 16
 """Number of scatter matrices that `ScatterSum` sums as a group, and number of groups that form a larger group."""
 
 _STRIPS = 4  # number of blocks of rows into which a symmetric product is split
-_SPARSE_PRODUCTS = 2_000_000  # number of products of values of a sparse matrix to compute between two progress reports
+_SPARSE_PRODUCTS = 2_000_000  # number of multiplications of stored values between two progress reports
 _TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to values near 1"
 
 
@@ -433,7 +433,7 @@ def scatter_after(
         scatter[rows, : rows.stop] = product(half[rows], weights[: rows.stop].T, progress)
         scatter[: rows.start, rows] = scatter[rows, : rows.start].T
         block = scatter[rows, rows]
-        block[:] = (block + block.T) / 2  # corrects the slight asymmetry that rounding causes
+        block[:] = (block + block.T) / 2  # remove the slight asymmetry that rounding causes
     scatter[:d, d] = scatter[d, :d] = half[:, -1]
     scatter[d, d] = squashed[d, d]
     return scatter

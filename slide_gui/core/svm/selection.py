@@ -298,8 +298,8 @@ def choose_widths(
 ) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the widths with fewer errors.
 
-    If at least a fifth of all rows are outside the sample, up to 5 000 of the rows outside are held out. Learned and
-    median widths are then fitted to the sample and evaluated on the held-out rows.
+    If at least a fifth of all rows are outside the sample, up to 5 000 rows outside the sample are held out. Learned
+    and median widths are then fitted to the sample and evaluated on the held-out rows.
 
     Otherwise a fifth of the sample is held out, or two fifths, one at a time, if a fifth has fewer than 200 rows.
     Learned and median widths are fitted to the remaining rows and evaluated on the held-out fifth. The widths with
