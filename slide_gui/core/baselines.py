@@ -156,7 +156,7 @@ class Estimator:
         Parameters
         ----------
         kind, seed
-            Same as for `make`.
+            Purpose of the class, and random seed, as for `make`.
         rows : ndarray of shape (n, d)
         *codes : ndarray of int, shape (n,)
             Class codes of the rows, for a classifier. Omit them for a transformer.
@@ -170,7 +170,8 @@ class Estimator:
         estimator = self.make(kind, seed)
         progress.report(0.0)
         try:
-            # If all rows are equal, scikit-learn's PCA divides 0 by 0 and warns, but finds usable components.
+            # If all rows are equal, scikit-learn's PCA divides 0 by 0, but finds usable components. Suppress the
+            # warning.
             with np.errstate(invalid="ignore"):
                 estimator.fit(rows, *codes)
         except MemoryError:

@@ -163,7 +163,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         Raises
         ------
         ValueError
-            Same as for `decision_function`.
+            If X does not have d features, or contains NaN or infinity.
         """
         features = self._features(X)
         return self.svm_.predict(features)

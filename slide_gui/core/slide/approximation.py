@@ -62,7 +62,7 @@ class Approximation:
     scatter : InputScatter
         Scatter matrices of the same rows. `scatter.parameters` gives the squashing function and the threshold.
     image_shape : tuple of int or None
-        Same as for `fit_stack`.
+        Shape of the images for a convolution, as for `fit_stack`.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Interpolation:
     def __init__(self, approximation: Approximation, parameters: StackParameters) -> None:
         self._approximation, self._parameters, self._n_complete = approximation, parameters, 0
         d = approximation.n_features
-        # This large array costs nothing yet: the operating system allocates its memory when the layers are written.
+        # This array is large, but the operating system allocates its memory only when the layers are written to it.
         self._weights = np.empty((self.LEVELS, parameters.depth, d, d + 1), np.float32)
         self._squares = np.empty((self.LEVELS, parameters.depth, d + 1))
 

@@ -163,7 +163,7 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
     Raises
     ------
     TypeError, ValueError
-        Same as for `dask_rows`.
+        If X is not a 2-D Dask array of numbers, or if the sizes of its chunks are unknown.
     """
     import dask
 

@@ -273,7 +273,7 @@ def layer_weights(
     Raises
     ------
     ValueError
-        Same as for `denoiser_weights`.
+        If the noise level or the ridge is out of range, or if E[Q] is singular to working precision.
     """
     features = None
     if windows is not None:

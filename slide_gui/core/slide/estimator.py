@@ -151,7 +151,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             Same as for `fit`, except that `Blocks` are not accepted.
         y : ignored
         sample_weight : array_like of shape (n,), optional
-            Same as for `fit`.
+            Weights of the rows, as for `fit`.
         progress : Progress
             Receives progress reports; raises `Cancelled` to stop the fit.
 
@@ -211,7 +211,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Raises
         ------
         ValueError
-            Same as for `transform`.
+            If X does not have d features, or if it contains NaN or infinity.
         """
         check_is_fitted(self)
         return self.stack_.representations(X if is_dask(X) else self._rows(X, reset=False))

@@ -262,7 +262,7 @@ class ScatterAccumulator(ScatterSum):
             refuse_not_finite(piece, self._row)
             raise ValueError(_TOO_LARGE)
         self._row += len(piece)
-        with np.errstate(over="ignore"):  # `Scatter.matrix` reports an overflow of the total
+        with np.errstate(over="ignore"):  # the overflow of a sum is reported later, by `Scatter.matrix`
             if weights is not None:
                 exact = piece.astype(np.float64)
                 half = (exact * (0.5 * weights)[:, None]).T @ exact

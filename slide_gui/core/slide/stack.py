@@ -64,7 +64,7 @@ class Stack:
     n_features, n_samples : int
         Number of features d and of rows n in the training set.
     image_shape : tuple of int, or None
-        Same as for `fit_stack`.
+        Shape of the images for a convolution, as for `fit_stack`.
     """
 
     parameters: StackParameters
@@ -287,7 +287,7 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
 
 
 def fill_features(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
-    """Fill `out` with the representations h⁰, …, hˡ of the rows. If `done` is k > 0, it already contains h⁰, …, hᵏ."""
+    """Fill `out` with the representations h⁰, …, hˡ of the rows. If `done` is k > 0, h⁰, …, hᵏ are already in it."""
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
     buffer = SquashBuffer(min(size, n), d, p)

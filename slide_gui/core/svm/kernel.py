@@ -314,7 +314,8 @@ def kernel_tiles(
     flops = _TILE_FLOPS * 4 / a.itemsize
     width = max(256, int(flops / (2.0 * height * max(a.shape[1], 1))))
     if these is other:
-        # NumPy computes only one triangle of a product A Aᵀ. Square tiles on the diagonal are such products.
+        # NumPy computes only one triangle of a product A Aᵀ, which halves the work. Square tiles on the diagonal are
+        # such products.
         height = width = min(height, width)
     for top in range(0, len(a), height):
         for left in range(top if these is other else 0, len(b), width):

@@ -20,7 +20,7 @@ _SOFTER = 10.0
 # A factorised matrix is reused for another set of points if few points are in only one of the two sets. This value is
 # the largest number of such points, divided by the size of the matrix.
 _FEW = 0.125
-_MARGIN = 1e-10  # largest difference between y f and 1 for a point on the margin
+_MARGIN = 1e-10  # largest |1 − y f| of a point on the margin, for the label y and the SVM output f
 _TILE = 256
 
 
@@ -278,7 +278,7 @@ class _Point:
 def _solved(
     kernel: Array, active: Indices, y: Array, ridge: Array | float, near: Bordered | None, progress: Progress
 ) -> tuple[Bordered, _Point]:
-    """Build and solve the linear system of the points `active`. Return the system and the iterate at its solution.
+    """Build and solve the linear system of the points `active`. Return the system, and its solution as an iterate.
 
     The factorisation of an earlier system, `near`, is reused if it gives an accurate solution.
     """

@@ -136,7 +136,8 @@ def pair_steps(
                 rates.clear()
             rates[i] = rate = half + half[i]
             subtract(rate, row, out=rate)
-            rate[i] = 1.0  # rounding errors may make the computed curvature for j = i zero or negative
+            # Rounding errors may make the computed curvature for j = i zero or negative, so it is not used.
+            rate[i] = 1.0
             np.reciprocal(sqrt(rate, out=rate), out=rate)
         rate = rates[i]
         subtract(highest, down, out=gain)
@@ -168,8 +169,8 @@ Values = NDArray[np.floating]
 # The active-set method is tried only after enough SMO steps, and only if the optimality gap is below this value. The
 # unit of the gap is the margin.
 _NEAR = 2.0
-# If the optimality gap is below this value, SMO steps on earlier working sets also count as steps that precede the
-# active-set method.
+# The active-set method is tried only after enough SMO steps. If the optimality gap is below this value, SMO steps on
+# earlier working sets count too.
 _VERY_NEAR = 0.3
 # After the active-set method has failed, the optimality gap must shrink by this factor before the next attempt.
 _NEARER = 0.25

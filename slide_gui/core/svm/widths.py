@@ -211,7 +211,7 @@ _PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the 
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-# Factor by which both limits are multiplied on a subset of the rows, because iterations on a subset are fast.
+# On a subset of the rows, where iterations are fast, the limits of the expected decrease are multiplied by this factor.
 _FINER = 0.4
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
@@ -334,7 +334,8 @@ class _Descent:
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
             # Shorten the step to the minimum of a parabola. The parabola has the values of the objective at both ends
-            # of the step, and its slope at `theta`. The step is multiplied by 0.1 to 0.5, and by 0.1 if J is infinite.
+            # of the step, and its slope at `theta`. The factor for the step is limited to the range 0.1 to 0.5. It is
+            # 0.1 if J is infinite.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 
