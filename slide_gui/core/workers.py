@@ -28,7 +28,7 @@ def dask_setup(_worker: object) -> None:
     Dask calls this function when a worker preloads this module.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):  # this function is missing on Windows
+    if hasattr(signal, "pthread_sigmask"):  # Windows has no `pthread_sigmask`
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 

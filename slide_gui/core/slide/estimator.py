@@ -241,7 +241,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ValueError
             If `input_features` are not d names, or are not the names of the features that the stack was fitted to.
         """
-        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # this call rejects unsuitable names
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # the call rejects unsuitable names
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:

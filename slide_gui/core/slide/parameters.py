@@ -77,7 +77,7 @@ SHARING = table_of(
     Choice(
         "convolution",
         "one kernel for all pixels",
-        "all pixels of an image share one set of weights for the window around a pixel",
+        "all pixels of an image share one set of weights for the window around each pixel",
     ),
 )
 

@@ -49,12 +49,12 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         error on a held-out fifth of the rows. "press" is the squared leave-one-out error of kernel ridge regression.
         "auto" is "span" for two classes and "press" for more. With more than two classes, "press" is averaged over
         one-vs-rest targets, and the other criteria are averaged over one-vs-one problems. "radius-margin" does not
-        estimate the error. If the classes overlap strongly, its optimum has such small widths and C that every point is
-        a support vector. With every criterion, the learned widths are compared with scaled median widths, unless a
-        class has too few rows. The comparison uses rows to which neither of them was fitted. They are rows outside the
-        subset (see `subset_size`), or a held-out fifth of the rows. If a fifth has fewer than 200 rows, two fifths are
-        held out, one at a time. The widths with fewer errors are used or, in a tie, the learned widths. `chosen_by_`
-        states which were used.
+        estimate the error. If the classes overlap strongly, this criterion is smallest for such small widths and C that
+        every point is a support vector. With every criterion, the learned widths are compared with scaled median
+        widths, unless a class has too few rows. The comparison uses rows to which neither of them was fitted. They are
+        rows outside the subset (see `subset_size`), or a held-out fifth of the rows. If a fifth has fewer than 200
+        rows, two fifths are held out, one at a time. The widths with fewer errors are used or, in a tie, the learned
+        widths. `chosen_by_` states which were used.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
@@ -168,8 +168,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, 0 or more. In the final training, the C of each row is multiplied by the row's weight.
-            If widths and C are given, integer weights give the same model as repeated rows, up to `tol`. If widths or C
-            are selected, errors are weighted. If C is selected, the weights are first divided by the mean of the
+            If widths and C are given, integer weights give the same model as repeated rows, up to `tol`. Errors are
+            weighted if widths or C are selected. If C is selected, the weights are first divided by the mean of the
             positive weights, so that only their ratios matter; `C_` refers to the divided weights. The subset, the
             held-out rows and the median distances ignore weights. Repeating rows may therefore lead to different widths
             and a different C than weighting them. Rows of weight 0 are left out, but they count towards "balanced"

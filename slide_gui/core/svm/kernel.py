@@ -269,7 +269,7 @@ def squared_norms(data: Values) -> Values:
 def kernel_rounding(squares: Values) -> float:
     """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
-    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2 a·b is at most e = eps · (‖a‖² +
+    For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2 a·b is at most e = eps·(‖a‖² +
     ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A vector whose norm is much larger than
     all other norms therefore causes no error: its kernel values with other vectors are 0.
     """
