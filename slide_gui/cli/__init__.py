@@ -7,7 +7,8 @@ imported only when they are needed.
 import os
 import sys
 
-# `_signal` is imported, not its wrapper `signal`: importing `signal` is slow, and Ctrl+C could arrive meanwhile.
+# `_signal` is imported rather than its wrapper `signal`, which takes longer to import. Until the import ends, Ctrl+C
+# prints a traceback.
 from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         else:
             # On Windows, the default encodings of pipes and files lack characters such as ⁰. On other systems, the
-            # locale sets the encoding, and missing characters are written as escape sequences.
+            # locale sets the encoding, and characters that it lacks are written as escape sequences.
             encoding = "utf-8" if sys.platform == "win32" else None
             getattr(sys, name).reconfigure(encoding=encoding, errors="backslashreplace")
     from slide_gui.cli.console import guarded

@@ -29,7 +29,7 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
 """Two functions of a subcommand: one adds its options to a parser, the other runs it and returns the exit code.
 
-The second function is None if the first adds nested subcommands. Each nested subcommand sets its own function to run.
+The second function is None if the first adds nested subcommands, because a separate function runs each of these.
 """
 
 
@@ -87,13 +87,14 @@ def guarded(command: Callable[[], int]) -> int:
     except Cancelled:
         warn("cancelled")
     except MemoryError as error:
-        # NumPy raises a subclass of MemoryError. Its message is not printed, as it only states the shape of an array.
+        # NumPy raises a subclass of MemoryError with a message that is not printed, because it only states the shape of
+        # an array.
         message = str(error) if type(error) is MemoryError else ""
         warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         warn(f"{place}{error.strerror or error}{_REMEDIES.get(error.errno or 0, '')}")
-    except ValueError as error:  # this also catches DataError, a subclass of ValueError
+    except ValueError as error:  # ValueError includes its subclass DataError
         warn(str(error))
     except BaseException as error:
         # If Ctrl+C arrives while a compiled module is imported, another exception may replace the KeyboardInterrupt.
@@ -123,10 +124,10 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def _without_reader(stream: TextIO) -> Iterator[None]:
-    """Open a context that redirects a stream to the null device if the stream cannot be written.
+    """Open a context that redirects a stream to the null device if writing to the stream fails.
 
-    The error is suppressed if the program that reads the stream has ended. After any other error, such as a full disk,
-    the buffer of the stream must be discarded, because Python would report the same error again when it ends.
+    The error is suppressed if the program that reads the stream has ended. Any other error, such as a full disk, is
+    raised. The redirection discards the buffer of the stream, so that Python does not report the error again on exit.
     """
     try:
         yield

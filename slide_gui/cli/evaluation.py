@@ -33,7 +33,7 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     """Add --splits, --quick, --generated, --workers and --scheduler. `quick` is the help text of --quick."""
     parser.add_argument("--splits", type=int, metavar="N", help="splits per data set (default: as in the protocol)")
     parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
+    parser.add_argument("--generated", action="store_true", help="use generated data, even if the real data are found")
     options.add_cluster_options(parser)
 
 
@@ -83,7 +83,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     planned = {cell.data: cell for cell in cells}
     for name in (*keys, *arguments.methods):
         if name not in planned and all(name != cell.method for cell in cells):
-            raise UsageError(f"the {extent} protocol does not use {name} in the requested tables; leave out {name}")
+            raise UsageError(f"the requested tables of the {extent} protocol do not contain {name}; leave out {name}")
         if name in files and keys.count(name) > 1:
             raise UsageError(f"{name} is given {keys.count(name)} times; give each data set only once")
     read = [DataSource.parse(files.get(key, key)) for key in planned if key in files or is_known(key)]
@@ -121,25 +121,25 @@ def _print_shipped(arguments: argparse.Namespace, cells: Sequence[CellPlan]) -> 
 
 
 def _records(arguments: argparse.Namespace) -> RecordFolder | None:
-    """Return the runs recorded in the folder of --results, or None without this option.
+    """Return the runs recorded in the folder of --results, or None if the option is not given.
 
-    Print a warning if the folder contains unreadable lines.
+    Print a warning if files of the folder contain unreadable lines.
     """
     folder: Path | None = arguments.results
     if folder is None:
         return None
     place = next(each for each in (folder, *folder.absolute().parents) if arguments.stored or each.exists())
     if not place.is_dir():
-        raise DataError("is not a folder of results; check the name", str(place))
+        raise DataError("this is not a folder; check the name", str(place))
     records = RecordFolder(folder)
     if records.n_damaged:
-        again = "" if arguments.stored else "; their runs are computed again"
+        again = "" if arguments.stored else "; the unreadable runs are computed again"
         warn(f"skipped {counted(records.n_damaged, 'unreadable line')} of {folder}{again}")
     return records
 
 
 def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
-    """Write the tables to the requested files. Print `origin`, the source of shipped tables, and then the tables."""
+    """Write the tables to the requested files and print them. Print `origin`, the source of shipped tables, first."""
     if not state.data:
         warn("no run of the requested tables is stored; compute the tables first")
     times = time_rows(state)

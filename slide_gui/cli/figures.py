@@ -40,7 +40,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     """
     usual = Style()
     group = parser.add_argument_group("figure")
-    options.add_fields(group, usual, levels=("scope of colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
+    options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=f"colour map: {', '.join(MAPS)}")
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
@@ -59,12 +59,12 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
     text = f"output file; its suffix selects a figure format or CSV (default: {usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write the output in each of these formats")
-    text = "omit the session from pictures (without it, the window cannot restore the view; bundles always contain it)"
+    text = "write pictures without the session, from which the window restores the view (a bundle always contains it)"
     parser.add_argument("--no-session", action="store_true", help=text)
 
 
 def _style(arguments: argparse.Namespace) -> Style:
-    """Return the style of a figure according to the arguments, or raise an error if a value is invalid."""
+    """Return the figure style that the arguments specify, or raise an error if a value is invalid."""
     names = ("levels", "colors", "width", "dpi", "show", "bias")
     with usage():
         return Style(**options.given(arguments, *names), transposed=getattr(arguments, "transpose", False))
@@ -73,9 +73,9 @@ def _style(arguments: argparse.Namespace) -> Style:
 def _outputs(
     arguments: argparse.Namespace, name: str, sources: Sequence[DataSource], formats: Sequence[str] = _FORMATS
 ) -> list[Path]:
-    """Return the requested output files. By default, this is one file called `name`.
+    """Return the requested output files. The default is one file called `name` in the first of the formats.
 
-    Refuse formats that cannot be written, and outputs that would replace an input or another of the user's files.
+    Refuse formats other than `formats`, and outputs that would replace an input or another of the user's files.
     """
     bundle = getattr(arguments, "bundle", None)
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
@@ -83,9 +83,7 @@ def _outputs(
         if wanted not in formats:
             raise UsageError(f"--format is {wanted!r}; it must be one of {', '.join(formats)}")
     if bundle is not None and (arguments.output or arguments.format or arguments.no_session):
-        raise UsageError(
-            "--bundle writes a folder with the figure and its session; leave out --output, --format and --no-session"
-        )
+        raise UsageError("--bundle sets the files and formats; leave out --output, --format and --no-session")
     if arguments.format:
         outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
     else:
@@ -140,7 +138,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     text += "set joined by the system's path separator (: or ;)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
-    text = "pixels to show, numbered from 0, or indices or names of features if the data are not images; give the "
+    text = "pixels to show, numbered from 0; if the data are not images, give indices or names of features; use this "
     text += "option once for all data sets, or once per data set in the order of DATA (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
@@ -288,7 +286,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
-        allowed = f"at depth {depth} it must be from 1 to {depth}" if depth else "depth 0 has no layers; use --depth 1"
+        allowed = f"choose a layer from 1 to {depth}, the depth" if depth else "depth 0 has no layers; use --depth 1"
         raise UsageError(f"--layer is {layer}; {allowed}")
     if not parameters.noise:
         raise UsageError("--noise is 0, so every copy equals the data and Wₘ equals W; give a noise level above 0")
@@ -381,7 +379,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     saved = [*figures, screenshot]
     with folder_files(out, [path.name for path in saved]):
         output_of(["weights", "generated:rectangles", "--depth", "4", "-o", str(figures[0]), "--format", *_FORMATS])
-        # Qt treats an empty QT_QPA_PLATFORM like an unset variable, and would then need a display.
+        # Qt treats an empty QT_QPA_PLATFORM like an unset variable, so Qt would need a display.
         os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"
         from slide_gui.gui.app import take_screenshot
 

@@ -122,17 +122,17 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     about = "Without these options, slide-gui guesses how to read a file."
     option = parser.add_argument_group("your own files", about).add_argument
     add_table_options(option)
-    text = "size of the images, such as 28x28; none: rows are not images"
+    text = "size of the images, such as 28x28, or none if the rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
-    text = "scale each feature to the range 0 to 1, except in images; --no-scale: do not change the values of a table"
+    text = "scale each feature to the range 0 to 1 (not allowed for images); --no-scale: do not scale the features"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
     text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
     text += "validation and test rows, nor between the folds used to select C and the widths"
     option("--group", metavar="NAME", help=text)
-    about = "Without a test set, a quarter of each class is held out by default. These options hold out other rows."
+    about = "If there is no test set, these options select the rows to hold out (default: a quarter of each class)."
     option = parser.add_argument_group("test set", about).add_argument
     option("--held-out", type=float, metavar="FRACTION", help="fraction of rows to hold out, 0 to 0.9 (default: 0.25)")
     option("--split-seed", type=int, metavar="N", help="seed for drawing held-out rows or folds (default: 0)")
@@ -145,7 +145,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
 def add_table_options(option: Callable[..., object]) -> None:
     """Add the options for reading the columns of a table."""
     option("--label-column", metavar="NAME", help="label column: its name, its number (counted from 1), or none")
-    text = "the first line of a table contains the names of its columns; --no-header: it contains values"
+    text = "the first line of the table contains column names; --no-header: the first line contains values"
     option("--header", action=argparse.BooleanOptionalAction, help=text)
     text = "column of a table to ignore; repeat the option for several columns"
     option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
@@ -160,7 +160,7 @@ def add_save_model(parser: argparse.ArgumentParser) -> None:
 def save_trained(arguments: argparse.Namespace, dataset: Dataset, result: RunResult) -> int:
     """Save the model of a run if --save-model is given, and return the exit code for success.
 
-    The result of the run has already been printed.
+    Call this function after the result of the run has been printed, so that an error during saving cannot prevent that.
     """
     output: Path | None = arguments.save_model
     if output is not None:
@@ -274,13 +274,15 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data of a source. Show progress on stderr, then warn of uncertain guesses about the file."""
+    """Return the data of a source. Show progress on stderr, and warn of uncertain guesses about how to read the files.
+
+    A guess that there are no labels gives no warning, because commands that need labels report an error.
+    """
     for path in source.paths:
         if not Path(path).exists():
             raise DataError("does not exist; give a file, or a name from slide-gui datasets list", path)
     with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
-    # A guess that there are no labels is not reported, because commands that need labels report this as an error.
     warn_of_guesses(dataset.name, (guess for guess in dataset.checks if guess.why != dataset.opened.unlabelled))
     return dataset
 
@@ -364,7 +366,7 @@ def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Se
         files.check_folder(folder)
         for each in _inputs(arguments, sources):
             if folder.resolve() in each.resolve().parents:
-                raise DataError(f"contains the input {each}; name another folder", str(folder))
+                raise DataError(f"this folder contains the input {each}; choose another folder", str(folder))
 
 
 def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> list[Path]:
@@ -377,7 +379,8 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
     """Add a group of options that select one image, and return the group."""
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="set of the image (default: train)")
+    text = "take the image from the training set or the test set (default: train)"
+    group.add_argument("--part", choices=("train", "test"), default="train", help=text)
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
     return group
 
@@ -391,7 +394,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
         if values.size != n:
             raise UsageError(f"{arguments.image} has {values.size} numbers; {dataset.name} needs {n}, one per feature")
         if abs(values).max() > 2 * max(1.0, abs(dataset.train).max()):
-            warn(f"numbers in {arguments.image} exceed the range of {dataset.name}; scale the numbers to 0 … 1")
+            warn(f"numbers in {arguments.image} exceed the range of {dataset.name}; scale them to 0 … 1")
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)
     words = "training" if arguments.part == "train" else "test"
@@ -437,7 +440,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         dtype="numeric type of rows and representations: float32 or float64",
         batch_size="number of rows processed at a time",
         sharing=("sharing of weights", SHARING),
-        window="side length of the kernel of --sharing convolution, an odd number of pixels",
+        window="side length of the convolution kernel in pixels, an odd number; needs --sharing convolution",
     )
     add_seed(parser, "seed for generated data, splits and classifiers")
 
@@ -495,8 +498,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options --workers and --scheduler, which select where to compute."""
-    about = "By default, this process computes one run after another."
+    """Add the options --workers and --scheduler, which select the processes that compute the runs."""
+    about = "By default, one process computes all runs, one after another."
     group = parser.add_argument_group("where to compute runs", about)
     text = "compute in N processes on this computer, with one thread each"
     group.add_argument("--workers", type=int, default=0, metavar="N", help=text)
@@ -525,7 +528,7 @@ _SDA = {
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a single run for autoencoders, for scikit-learn estimators, and for the labels used."""
+    """Add the options of `slide-gui train` for autoencoders, scikit-learn estimators, and training on few labels."""
     usual = SdaParameters()
     about = f"--noise is the noise level of every layer (default: {usual.noise:g})."
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", about)
@@ -542,7 +545,8 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         text = f"a scikit-learn {name} to use in place of {place}, such as {example}; choices: {choices}"
         group.add_argument(f"--{name}", nargs="+", metavar=("CLASS", "NAME=VALUE"), help=text)
     group = parser.add_argument_group("labels")
-    group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, stratified (default: all)")
+    text = "train on a stratified sample of N labelled rows (default: all)"
+    group.add_argument("--labels", type=int, metavar="N", help=text)
     text = choice_help("rows to which the representation is fitted, without using labels", FIT_ROWS, "training")
     group.add_argument("--fit-rows", metavar="ROWS", help=text)
 

@@ -15,7 +15,7 @@ from slide_gui.blas import set_threads
 from slide_gui.cli.console import UsageError, add_json, interruptible, warn
 
 _RESUMES = "an interrupted run resumes where it stopped"
-# Maps each subcommand to the module of `slide_gui.cli` that defines it in `COMMANDS`, and to its help text.
+# This table maps each subcommand to the module of `slide_gui.cli` that defines it in `COMMANDS`, and to its help text.
 _COMMANDS = {
     "datasets": ("data", "list data sets, download their files, or describe one"),
     "fit": ("data", "fit a stack and save the model"),
@@ -25,7 +25,7 @@ _COMMANDS = {
     "copies": ("figures", "compare the weights fitted to m corrupted copies with their closed-form limit"),
     "draw": ("figures", "redraw an exported figure of runs from the JSON file in its folder"),
     "demo": ("figures", "fit a stack to generated data, and write a weight figure and a screenshot; needs no display"),
-    "train": ("runs", "train the multi-width SVM on a data set, and compute its test error"),
+    "train": ("runs", "train the multi-width SVM on a data set, and compute the test error"),
     "sweep": ("runs", f"compute the error for each noise level, depth and split; {_RESUMES}"),
     "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
     "predict": ("predict", "classify new rows with a model that `train --save-model` or `try --save-model` has saved"),
@@ -38,8 +38,8 @@ _COMMANDS = {
     "licences": ("doctor", "list every component of the program with its version and licence"),
 }
 
-# Subcommands that run without setting the number of BLAS threads first: `doctor` sets it itself, and the others
-# multiply no matrices.
+# The number of BLAS threads is not set before these subcommands run, because `doctor` sets the number itself, and the
+# others multiply no matrices.
 _WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
 
 _DESCRIPTION = """\
@@ -56,7 +56,7 @@ class _StoreOnce(argparse.Action):
 
     def __call__(self, _parser: object, namespace: object, values: object, _option: str | None = None) -> None:
         if self.is_given:
-            raise argparse.ArgumentError(self, "given more than once; give it only once")
+            raise argparse.ArgumentError(self, "this option is given more than once; give it only once")
         self.is_given = True
         setattr(namespace, self.dest, values)
 
@@ -131,11 +131,11 @@ def run(arguments: Sequence[str]) -> int:
     parsed = build_parser().parse_args(arguments, argparse.Namespace(started=time.monotonic()))
     if parsed.computes:
         set_threads()
-    # `doctor` has nothing to clean up, and a second `demo` replaces unfinished files. An exception while they import Qt
-    # would make Qt abort the process.
+    # During `doctor` and `demo`, a signal raises no exception, because an exception during the import of Qt would make
+    # Qt abort the process. `doctor` has nothing to clean up, and a second `demo` replaces unfinished files.
     interruption = nullcontext() if arguments[0] in ("doctor", "demo") else interruptible()
     with interruption, warnings.catch_warnings():
-        # A scikit-learn classifier warns, for example, if it has not converged.
+        # Each warning is printed as one sentence. For example, a scikit-learn classifier warns if it has not converged.
         warnings.showwarning = lambda message, *_: warn(f"{message}")
         return int(parsed.run(parsed))
 

@@ -34,13 +34,13 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _predict_options(parser: argparse.ArgumentParser) -> None:
     _options(parser)
-    text = "write each row's number, predicted class, margin and label (if it has one) as CSV"
+    text = "write a CSV file with the number, predicted class, margin and, if available, the label of each row"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help=text)
 
 
 def _features_options(parser: argparse.ArgumentParser) -> None:
     _options(parser)
-    text = "write [h⁰ | … | hˡ] as array X, and the labels, if there are any, as array y"
+    text = "write [h⁰ | … | hˡ] as array X and, if the rows have labels, the labels as array y"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.npz", help=text)
 
 
@@ -103,7 +103,7 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _class_names(labels: list[str], model: FittedModel) -> list[str]:
-    """Return the name of the model's class that each label denotes, or the label itself if there is no such class.
+    """For each label, return the name of the class of the model that it denotes, or the label if it denotes no class.
 
     The label 1 may denote the class "01", and the label 01 the class "1". The label 1 may also denote class 1 of a
     benchmark data set, or a range of numbers that contains 1.

@@ -89,7 +89,7 @@ def paper_items(arguments: argparse.Namespace) -> tuple[PaperItem, ...]:
             "Tables 1 and 2",
             f"benchmark{extent} {computed} --tables {outputs(tables)}",
             tables,
-            "Table 1, error rates of seven methods, and Table 2, running times of feature generation. Our "
+            "Table 1 lists the error rates of seven methods, and Table 2 the running times of feature generation. Our "
             "tables show these values next to our results.",
         ),
     )

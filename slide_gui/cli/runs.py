@@ -45,8 +45,8 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     text = "load the run from this run store, or compute it and add it to the store"
     parser.add_argument("-o", "--output", dest="store", type=Path, metavar="STORE", help=text)
-    text = "save a plot; the name of the file begins with 'confusion' for the confusion matrix, or with 'widths' for "
-    text += "the progress of width learning; formats: .pdf, .svg, .png, and .csv for the numbers"
+    text = "save a figure; start its file name with 'confusion' for the confusion matrix, or with 'widths' for the "
+    text += "progress of width learning; formats: .pdf, .svg, .png, and .csv for the numbers"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 
@@ -112,7 +112,8 @@ def _checked_and_read(
 def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
     """Print the result of each fold and the error over all folds, and return the exit code."""
     rates, part = [result.rate for result in results], results[0].spec.evaluate
-    # A row is in one test set, but it may be among the validation rows of several folds.
+    # Each row is in exactly one test set, so the folds are combined to one sample. Validation rows may be in several
+    # folds, so the errors of the folds are averaged.
     rate = ErrorRate.of_folds(rates) if part == "test" else ErrorRate.of_splits(rates)
     wrong, n = sum(len(result.misclassified) for result in results), sum(each.n for each in rates)
     together = f"{dataset.title}: {len(results)} folds, {part} error {rate}, {wrong} of {n} rows misclassified"
@@ -136,7 +137,7 @@ def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunR
 
 
 def _run_figure(path: Path) -> RunFigure:
-    """Return the figure whose name is the beginning of a file name: the confusion matrix for ``confusion.pdf``."""
+    """Return the figure whose name begins the file name, such as the confusion matrix for ``confusion.pdf``."""
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
@@ -150,7 +151,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
-    option("--splits", type=int, default=1, metavar="N", help="number of splits (default: 1; 5 for cross-validation)")
+    option("--splits", type=int, default=1, metavar="N", help="number of splits, 5 for cross-validation (default: 1)")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds for splits and classifiers (default: --seed)")
     option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
     text = "select noise and depth by validation error, train with these values on the whole training set, and test"
@@ -161,7 +162,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     text = "with --choose: select one noise level and depth for all splits and seeds, by the mean validation error"
     option("--pooled", action="store_true", help=text)
     options.add_store(parser)
-    text = "draw the curves (.pdf, .svg, .png or .csv); repeat for several files"
+    text = "draw the curves (.pdf, .svg, .png or .csv); repeat the option for several files"
     parser.add_argument("--figure", type=Path, action="append", default=[], metavar="FILE", help=text)
 
 
@@ -202,7 +203,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         return replace(sweep, warm=False)
 
     dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
-    # Data without usable labels raise an error before a run store is created and before a point is computed.
+    # Data without usable labels raise an error here, before a run store is created or a run is computed.
     Classes.of(dataset, tested=arguments.choose or base.evaluate == "test")
     sweep = sweep_of(base)
     deepest = max(sweep.points(), key=lambda point: point.depth)
@@ -264,7 +265,7 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
     for fault in state.faults:
         yield f"run repeated: {fault}"
     has_folds = dataset.held_out is not None and dataset.held_out.folds > 0
-    yield f"{'fold  ' if has_folds else ''}noise  depth  split  seed   error  validation  95 %         widths by"
+    yield f"{'fold  ' if has_folds else ''}noise  depth  split  seed   error  validation  95 % CI      width criterion"
     for run in state.done:
         point = run.point
         validation = "" if run.validation_error is None else f"{100 * run.validation_error:.2f}"
@@ -387,7 +388,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
         yield f"support vector {row} ({each['class']}): kernel value {kernel}, adds {pull:+.3g} to the margin"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        smaller = "no smaller set changes the predicted class" if flip["fewest"] else "a smaller set may also change it"
+        smaller = "no smaller set changes the predicted class" if flip["fewest"] else "a smaller set may suffice"
         extremes = "its minimum or maximum" if shape is None else "the minimum or maximum of all pixels"
         value = f"{extremes}, whichever is farther from its current value ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])

@@ -116,7 +116,7 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
         yield f"{store}: {damaged}"
-    yield f"{counted(report.n_runs, 'run')}, {len(report.faults)} damaged, {len(report.intact)} with undamaged results"
+    yield f"{counted(report.n_runs, 'run')}: {len(report.faults)} damaged, the results of {len(report.intact)} intact"
     if (report.faults or report.damage) and new is None:
         yield f"save the undamaged runs with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
     if new is not None:

@@ -36,7 +36,7 @@ def test_that_an_empty_store_takes_the_runs_of_a_folder_and_the_folder_alone_sho
     shown = cli("benchmark rectangles --quick --methods raw-svm pca-svm --stored --results runs --json")
     assert shown.json["cells"] == first["cells"]
     assert shown.err.endswith("skipped 1 unreadable line of runs\n")
-    assert "elsewhere: is not a folder of results" in cli("benchmark --stored --results elsewhere", code=1).err
+    assert "elsewhere: this is not a folder" in cli("benchmark --stored --results elsewhere", code=1).err
 
 
 def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(cli):

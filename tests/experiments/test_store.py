@@ -381,7 +381,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, caps
     lines = capsys.readouterr().out.splitlines()
     assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
     assert lines[2:] == [
-        "3 runs, 2 damaged, 2 with undamaged results",
+        "3 runs: 2 damaged, the results of 2 intact",
         f"save the undamaged runs with: slide-gui runs check {path} --save-whole NEW",
     ]
     new = path.parent / "new.sqlite"
