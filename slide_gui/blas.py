@@ -99,8 +99,8 @@ def one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread.
 
     During an eigendecomposition, the threads of BLAS often wait for each other. If three other processes are busy on
-    two cores, an eigendecomposition for 784 features takes 0.38 s with two threads and 0.14 s with one thread. It
-    cannot be cancelled during this time.
+    two cores, an eigendecomposition for 784 features takes 0.38 s with two threads and 0.14 s with one thread. An
+    eigendecomposition cannot be cancelled.
     """
     from threadpoolctl import threadpool_limits
 
@@ -127,9 +127,10 @@ def _is_busy(_period: int) -> bool:
     Return False if the operating system does not report the number of running threads, or if the user has set the
     number of BLAS threads.
     """
+    # The number is read five times, because idle threads of BLAS keep running for about 20 ms after a product.
     threads, running = 1 if _is_set_by_user() else loaded_blas()[0].threads or 1, []
     for _ in range(5 if threads > 1 else 0):
-        time.sleep(0.01)  # After a product, idle threads of BLAS keep running for about 20 ms.
+        time.sleep(0.01)
         running.append(_n_running())
     return threads > 1 and min(running) - 1 + threads > (os.cpu_count() or 1)
 

@@ -34,7 +34,7 @@ BILL = "bill.cdx.json"
 """File name of the bill of materials in the desktop bundle, in the resource folder `licences`."""
 
 TEXTS = "slide-gui:licences"
-"""Property in the bill of materials with the name of the folder that contains a component's licence texts."""
+"""Property in the bill of materials whose value is the name of the folder with the licence texts of a component."""
 
 _LONGEST = 60  # largest number of characters of a licence name; some packages give the full licence text instead
 

@@ -11,7 +11,7 @@ def free_memory() -> int | None:
     """Return the number of bytes that can be allocated without swapping, or None if it is unknown.
 
     On Linux, this is MemAvailable, or less if the process belongs to a control group with a lower limit. Containers
-    and services are such groups.
+    and services run in such groups.
     """
     try:
         lines = (_PROC / "meminfo").read_text().splitlines()
@@ -63,7 +63,10 @@ def _free_in_groups() -> list[int]:
 
 
 def _free_in_group(group: Path) -> list[int]:
-    """Return [free bytes] of a control group, or [] if it has no limit. Cached files count as free memory."""
+    """Return a list with the free bytes of a control group. The list is empty if the group has no limit.
+
+    Cached files count as free memory.
+    """
     try:
         most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())

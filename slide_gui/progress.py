@@ -22,7 +22,7 @@ class Progress:
     """
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Report the completed fraction of the work. If the job was cancelled, stop the computation here.
+        """Report the completed fraction of the work. If the job was cancelled, an exception ends the computation.
 
         Long computations call this method about every 100 ms or more often.
 
@@ -40,7 +40,7 @@ class Progress:
         """
 
     def part(self, start: float, stop: float) -> "Progress":
-        """Return a `Progress` for a part of the work. Its fractions 0 … 1 are reported here as `start` … `stop`."""
+        """Return a `Progress` for a part of the work, which extends from `start` to `stop` as fractions of all work."""
         return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
 
     def each(self, items: Sequence[T], sizes: Sequence[float] | None = None) -> Iterator[tuple[T, "Progress"]]:

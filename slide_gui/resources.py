@@ -14,7 +14,7 @@ def is_bundle() -> bool:
 def how_to_get(extra: str) -> str:
     """Return instructions for installing an optional extra of the package."""
     command = f"run pip install '.[{extra}]' in the source folder of slide-gui"
-    return f"the desktop bundle does not contain it; install the Python package: {command}" if is_bundle() else command
+    return f"the desktop bundle lacks this feature; install the Python package: {command}" if is_bundle() else command
 
 
 def resource(name: str) -> Path:

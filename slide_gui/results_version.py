@@ -6,7 +6,8 @@ reproduce. `tests/test_results_version.py` fails if stored results are no longer
 
 RESULTS_VERSION = 18
 
-# Maps a version to its name in the hashes of stored runs. Up to version 16, the name ended in a digest of the sources.
+# This table maps versions to their names in the hashes of runs. Up to version 16, a name ended in a digest of the
+# sources.
 _NAMES = {"16": "16-1c7160a1"}
 
 

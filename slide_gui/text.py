@@ -17,7 +17,7 @@ THIN = "\u202f"
 NONE = "–"
 """A dash, which is shown for a missing number."""
 
-_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # rough durations of at least this number of seconds have this unit
+_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # durations in seconds from which these units are used
 _LONGEST_NAME = 100  # characters
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # characters with which a formula can start, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
@@ -373,7 +373,7 @@ def _shared_length(names: Sequence[str]) -> int:
     return length
 
 
-@lru_cache(maxsize=1024)  # the table of runs may show thousands of runs, which have only a few noise levels
+@lru_cache(maxsize=1024)  # cached for the table of runs, which may show thousands of runs with few noise levels
 def level(noise: float) -> str:
     """Return a noise level or a probability with two decimals, or with up to nine decimals if there are more than two.
 

@@ -142,7 +142,7 @@ def test_that_a_bundle_lists_the_components_of_its_bill_of_materials(bundle, cap
 @pytest.mark.usefixtures("bundle")
 def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    sentence = r"the desktop bundle does not contain it.*pip install '.\[cluster\]'"
+    sentence = r"the desktop bundle lacks this feature.*pip install '.\[cluster\]'"
     with pytest.raises(ClusterError, match=sentence):
         Cluster(ClusterChoice(workers=2))
 

@@ -37,7 +37,7 @@ _DOT = "●"
 _ENLARGE = 8  # Pixels are enlarged by this factor, because many viewers smooth pictures with few pixels.
 
 
-# Fonts with Chinese, Japanese or Korean characters, which DejaVu Sans lacks. Only installed fonts are used.
+# These fonts contain Chinese, Japanese or Korean characters, which DejaVu Sans lacks. Only installed fonts are used.
 _FALLBACKS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
     "Droid Sans Fallback", "Microsoft YaHei", "PingFang SC", "Arial Unicode MS",
@@ -156,7 +156,7 @@ class Plot:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure, whose size is then set.
+        An empty figure. The constructor sets its size.
     height : float
         Height of the figure in mm. It is ignored for slides, which have a fixed height.
     """

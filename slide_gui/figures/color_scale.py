@@ -21,11 +21,11 @@ MAPS: dict[str, str] = {
 DIVERGING = ("blue-white-red", "blue-black-red")
 """Diverging colour maps. Their middle colour represents zero, so the limits must be symmetric about zero."""
 
-# Positions in the classic jet map, from 0 to 1, at which red, green and blue are strongest. On both sides of these
-# positions, each of them falls linearly with a slope of 4.
+# At these positions of the classic jet map, from 0 to 1, red, green and blue are strongest. On both sides of its
+# position, the intensity of each of these colours falls linearly with a slope of 4.
 _PEAKS = np.array([0.75, 0.5, 0.25])
-# Colours of each map from the lower to the upper limit. In a diverging map, opposite values have the same lightness, so
-# that colour-blind readers also see that their magnitudes are equal.
+# The colours of each map are listed from the lower to the upper limit. In a diverging map, opposite values have equal
+# lightness, so that colour-blind readers also see that their magnitudes are equal.
 _ANCHORS = {
     "blue-white-red": ("#0B2A5C", "#2468B0", "#92BFE6", "#F7F7F8", "#F2AE98", "#BF3540", "#5E0A20"),
     "blue-black-red": ("#CFE6FF", "#6BB1F7", "#2C5F99", "#24272C", "#94413F", "#F28B79", "#FFDCD2"),

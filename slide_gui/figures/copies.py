@@ -1,6 +1,6 @@
 """Figure of weights W_m fitted to m corrupted copies, and of their limit W for infinitely many copies.
 
-It shows the error of W_m against m, and one row of W_m and W.
+The figure shows the error of W_m against m, and one row of W_m and W.
 """
 
 import math
@@ -36,7 +36,7 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     figure : matplotlib.figure.Figure
         An empty figure. Its size comes from the style.
     result : CopiesResult
-        A result with at least one point.
+        A result for at least one number of copies.
     """
     copies, model = result.copies, result.model
     s, width = style.scale, style.width_mm

@@ -110,7 +110,7 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
 
 
 def _draw_rates(axes: "Axes", x: Sequence[float], rates: Sequence[ErrorRate], color: str, s: float) -> None:
-    """Draw error rates in per cent as a line, and confidence intervals as a band; for a single rate, as a bar."""
+    """Draw error rates in per cent as a line with a band of confidence intervals, or a single rate with a bar."""
     low, high = [100 * rate.low for rate in rates], [100 * rate.high for rate in rates]
     if len(rates) > 1:
         axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
@@ -125,7 +125,7 @@ def _draw_rings(axes: "Axes", x: Sequence[float], y: Sequence[float], size: floa
 
 
 def _write_title(plot: Plot, curves: ErrorCurves, numbers: str, mark: str) -> None:
-    """Write the title. `numbers` describes the errors, and `mark` the mark of points selected on validation rows."""
+    """Write the title. `numbers` describes the errors, and `mark` describes how selected points are marked."""
     rates = [q.rate for q in curves.points]
     runs = count_range([rate.n_splits for rate in rates])
     what = f"{curves.method}, {describe_rows(rates)} {curves.evaluate} rows"

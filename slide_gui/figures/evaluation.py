@@ -36,14 +36,14 @@ SELECTION = (
     "one fold. After each fold, candidates with clearly more errors than the best one are eliminated. The selected "
     "candidate is trained again on the whole training set."
 )
-"""Note below a table of errors: how candidates are selected."""
+"""Note below a table of errors that explains how candidates are selected."""
 
 SEEN = (
     "Earlier versions of the protocol were evaluated on the test rows of Rectangles, MNIST, generated Convex and "
     "Rectangles-Images, and on a quarter of the training set of Convex. The candidates were changed afterwards. No "
     "earlier version used the data sets with seeds 101 to 103."
 )
-"""Note below a table of errors: which test rows were used by earlier versions of the protocol."""
+"""Note below a table of errors that lists the test rows used by earlier versions of the protocol."""
 
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval. For several splits, the interval includes the "
@@ -51,7 +51,7 @@ INTERVALS = (
     "with Satterthwaite’s degrees of freedom; below ten splits, the quantile is at least Cochran and Cox’s). For one "
     "split, it is Wilson’s interval over the test rows. All intervals are conditional on the training set."
 )
-"""Note below a table of errors: how the confidence intervals are computed."""
+"""Note below a table of errors that explains how the confidence intervals are computed."""
 
 MARKS = (
     "significantly more, or fewer, errors than SLIDE-SVM (p < 0.05 after Holm’s correction over all comparisons of "
@@ -122,7 +122,7 @@ class TextTable:
 
 
 def error_table(state: EvaluationState) -> TextTable:
-    """Return the table of error rates. Below the row of a data set is a row with the paper's results on it, if any."""
+    """Return the table of error rates. Each data set has one row, and another row with the paper's results, if any."""
     names = {cell.method: starred(cell.method) for cell in state.cells}
     methods = [name for name in COLUMNS if name in names]
     rows: list[tuple[str, ...]] = []
@@ -239,7 +239,7 @@ def _tex(text: str) -> str:
 
 
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
-    """Write the errors as CSV: for each data set, a line per method, then a line per published error of other methods.
+    """Write the errors as CSV. Each data set has one line per method and one per published error of other methods.
 
     The notes on the table are in the last column of its first row, because other programs would read lines below the
     table as data.

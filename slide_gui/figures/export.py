@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = (".pdf", ".svg", ".png")
-"""Suffixes that `save_figure` can write."""
+"""Suffixes of the files that `save_figure` can write."""
 
-_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display time of a picture, and of the last picture
+_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display times: each picture but the last; the last picture
 _GREYS = 32  # number of a GIF's 256 colours that are reserved for text and lines; the others form the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -59,7 +59,7 @@ _SETTINGS: dict[str, Any] = {
     "pdf.fonttype": 42,
     "pdf.compression": 9,
 }
-# The user's matplotlib settings that are retained, because they do not affect files. All others get their defaults.
+# These matplotlib settings of the user are retained, because they do not affect files. All others are reset.
 _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone")
 
 
@@ -97,8 +97,8 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
     """Return the content of the file that `save_figure` writes for the given suffix, one of `FORMATS`."""
-    # Otherwise, Matplotlib could report in the terminal that a fallback font has no bold characters, or that building
-    # the cache of fonts takes long.
+    # Suppress messages of Matplotlib in the terminal, such as that a fallback font has no bold characters, or that
+    # building the cache of fonts takes long.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     import matplotlib
     from matplotlib.figure import Figure
@@ -109,7 +109,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcParams.update(defaults | _SETTINGS)
-        warnings.filterwarnings("ignore", "Glyph")  # Matplotlib would warn several times about each character.
+        warnings.filterwarnings("ignore", "Glyph")  # Matplotlib warns repeatedly, `_warn_of_boxes` only once.
         figure, missing = Figure(), ""
         draw(figure)
         # For SVG, the viewer itself selects fonts for characters that DejaVu Sans lacks.
@@ -218,7 +218,7 @@ def export_of(
 def save_export(
     path: Path, export: FigureExport, style: Style, session: str = "", progress: Progress = NO_PROGRESS
 ) -> None:
-    """Write one form of the figure, according to the suffix of `path`: a picture, .csv, .gif or a key of `texts`.
+    """Write the figure in the format given by the suffix of `path`: a picture, .csv, .gif or a key of `texts`.
 
     The progress object can cancel the drawing of an animation (.gif).
 
@@ -290,15 +290,15 @@ def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
 # If the data are a folder of pictures, a copy of the bundle in this folder would be read as data. The commands are
 # therefore run in the folder of the bundle if possible.
 _COMMANDS_NOTE = """\
-# Run this in the folder of this file. If the paths of the data are relative, run it in the folder to which they are
-# relative instead, and first copy the files of this folder to it.
+# Run these commands in the folder of this file. If the paths of the data are relative, first copy the files of this
+# folder to the folder to which the paths are relative, and run the commands there.
 """
 
 
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that reproduce them.
 
-    The session is written to a separate file instead of the pictures, so that the script can reproduce these exactly.
+    The session is written to a separate file, because the script could not reproduce pictures that contain the session.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Seq
 
 _SCRIPT = '''"""Reproduce {name}.pdf, .svg, .png and .csv; written by slide-gui {version}.
 
-Run it in the folder to which the paths of the data are relative. It reads and writes files in its own folder.
+Run this script in the folder to which the data paths are relative. It reads and writes files in its own folder.
 """
 
 from pathlib import Path

@@ -79,7 +79,7 @@ class _Painter:
         self._plot, self._result, self._style = plot, result, style
         self._wide, self._high = wide, high
         self.limit = max(1.0, float(np.abs(result.flow.clean).max(initial=0.0)))
-        # If T has negative values in any layer, its tiles have the colours of hᵏ in all layers, as in the window.
+        # If T has negative values in any layer, the tiles of T have the colours of hᵏ in all layers, as in the window.
         self.is_signed = any(layer.squashed.min() < 0.0 for layer in result.flow.layers)
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
@@ -87,7 +87,7 @@ class _Painter:
         flow, s = self._result.flow, self._plot.scale
         corrupted = self._result.seed is not None
         entered = "x̃" if corrupted else "x"
-        # A scale of greys from 0 to 1 would hide negative values.
+        # Negative values need limits that are symmetric about zero. A scale of greys from 0 to 1 would hide them.
         limit = self._limit_of(flow.clean) if flow.clean.min() < 0.0 else None
         if k == 0:
             self._tile(x, top, "x", flow.clean, limit)

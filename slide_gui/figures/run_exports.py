@@ -82,7 +82,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult], name: str = 
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
-    """Return the export of the error curves of a trial on validation rows, with its result as a text file."""
+    """Return the export of the validation error curves of a trial, with the result of the trial as a text file."""
     provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
     export = replace(curves_export(dataset, trial.done), name="try")
     seed = ["--seed", str(source.seed)] if source.seed else []
@@ -93,7 +93,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
 
 
 def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
-    """Return the export of the confusion matrix of a run, without a bundle; `names` are the names of the classes."""
+    """Return the export of the confusion matrix of a run. `names` are the names of the classes."""
     names = label_names(result.labels, names)
     return export_of("confusion", result, partial(draw_confusion, names=names), partial(confusion_csv, names=names))
 

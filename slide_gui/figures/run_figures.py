@@ -144,7 +144,8 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     axes.set_xticklabels([])
     axes.set_ylabel("criterion J + prior", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
-    first = METHODS[spec.method].omits_input  # without h⁰, skip its colour, so that each layer keeps its colour
+    # If h⁰ is omitted, the colour of h⁰ is skipped, so that each layer has the same colour as in other figures.
+    first = METHODS[spec.method].omits_input
     colors = [line_color(first + number) for number in range(len(names))]
     for number, color in enumerate(colors):
         _draw_steps(axes, history, [step.shares[number] for step in history], color, s)

@@ -7,10 +7,10 @@ from slide_gui.core.choices import Choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
-"""The names of the widths of figures, with the widths in mm. The aspect ratio of a slide is 16:9."""
+"""Maps the name of each figure width to the width in mm. The aspect ratio of a slide is 16:9."""
 
 ANIMATION_DPI = 150
-"""Dots per inch of animations for a projector: two journal columns are 1081 pixels wide, and a slide 1500."""
+"""Dots per inch of animations, so that a figure of two journal columns is 1081 pixels wide, and a slide 1500 pixels."""
 
 LEVELS = table_of(
     Choice("layer", "per layer, symmetric", "all tiles of a layer share their limits"),

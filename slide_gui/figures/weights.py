@@ -55,7 +55,7 @@ _BARS_ASPECT = 0.6
 
 
 class _Layout:
-    """Positions in mm of all elements of a figure with `columns` data sets side by side. All tiles have one size."""
+    """Positions in mm of all elements of a figure with `columns` data sets side by side. All tiles have equal size."""
 
     def __init__(self, weights: Sequence[WeightRows], style: Style, columns: int) -> None:
         s, depth = style.scale, max(rows.depth for rows in weights)
@@ -283,7 +283,7 @@ def _draw_features(axes: "Axes", values: NDArray[np.float64], feature: int, scal
 
 
 def _bar_colors(scale: ColorScale) -> NDArray[np.float64]:
-    """Return the colours of negative and positive bars, which are not too close to the pale middle of the map."""
+    """Return colours for negative and positive bars that differ clearly from the pale middle of the colour map."""
     return np.asarray(scale.lut()[[40, 215]] / 255.0)
 
 
@@ -313,7 +313,7 @@ def _draw_color_bar(
     bar = plot.figure.colorbar(colors, cax=axes, extend="both" if beyond else "neither", extendfrac=point)
     bar.outline.set(linewidth=0.35 * s, edgecolor=PALE)
     assert bar.solids is not None
-    bar.solids.set_edgecolor("face")  # avoids light lines between the colours in vector files
+    bar.solids.set_edgecolor("face")  # edges hide light lines between the colours in vector files
     ticks = scale.ticks(5 if h > 9.0 * s else 3)  # The labels of more ticks would overlap.
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)
@@ -371,7 +371,7 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
 
 
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
-"""The noise levels of `noise_animation`, which has one picture for each."""
+"""The noise levels of the pictures of `noise_animation`."""
 
 
 def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:

@@ -85,7 +85,7 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure
     for name in extra:
         os.rename(f"bundle/{name}", name)
     *notes, command = Path("bundle/commands.txt").read_text(encoding="utf-8").splitlines()
-    assert ("# Run this in the folder of this file." in "".join(notes)) == bool(extra)
+    assert ("# Run these commands in the folder of this file." in "".join(notes)) == bool(extra)
     assert main(shlex.split(command.removeprefix("slide-gui "))) == 0
     assert os.listdir("script") == ["tiny.npz"], "the script writes to its own folder"
     for name, content in before.items():
