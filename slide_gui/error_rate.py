@@ -250,7 +250,7 @@ def same_rows(packed: Sequence[bytes]) -> bool:
 
 
 def error_matrix(packed: Sequence[bytes]) -> Errors | None:
-    """Return which of n rows each of k runs misclassified, or None if the runs have different rows.
+    """Return a matrix that shows which of n rows each of k runs misclassified, or None if the runs have different rows.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def installed_version(name: str) -> str | None:
 
 
 BILL = "bill.cdx.json"
-"""File name of the bill of materials in the desktop bundle, in the resource folder `licences`."""
+"""Name of the file in the resource folder `licences` that contains the bill of materials of the desktop bundle."""
 
 TEXTS = "slide-gui:licences"
 """Property in the bill of materials whose value is the name of the folder with the licence texts of a component."""

@@ -124,7 +124,7 @@ class Stage:
 
 
 REFRESH = 0.5
-"""Longest time, in seconds, between two estimates that a job gives of its remaining time, unless it is paused."""
+"""Longest time, in seconds, after which a running job gives a new estimate of the remaining time."""
 
 
 @dataclass

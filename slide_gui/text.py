@@ -17,7 +17,7 @@ THIN = "\u202f"
 NONE = "–"
 """A dash, which is shown for a missing number."""
 
-_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # durations in seconds from which these units are used
+_MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # shortest durations, in seconds, for which these units are used
 _LONGEST_NAME = 100  # characters
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # characters with which a formula can start, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)

@@ -139,7 +139,7 @@ def _without_reader(stream: TextIO) -> Iterator[None]:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON document on stdout")
 
 
 def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str], saved: Iterable[Path] = ()) -> int:

@@ -38,7 +38,7 @@ def add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
 
 
 def _read_file(cell: CellPlan, text: str) -> Dataset:
-    """Return the rows of a file to use in place of a data set of the protocol. Refuse rows without usable labels."""
+    """Return the rows of a file that replaces a data set of the protocol. Refuse rows without usable labels."""
     dataset = options.read_data(DataSource.parse(text))
     dataset.check_classes()
     return replace(subset(dataset, cell.train_rows, cell.test_rows), name=data_entry(cell.data).title, key="")
@@ -91,7 +91,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     if arguments.shipped:
         return _print_shipped(arguments, cells)
     records = _records(arguments)
-    # Unusable files raise an error before a run store is created.
+    # The files are read now, so that an unusable file raises an error before a run store is created.
     datasets = {key: _read_file(cell, files[key]) for key, cell in planned.items() if key in files}
     if arguments.stored:
         rows = [] if records is None else list(records.rows.values())

@@ -134,12 +134,12 @@ def _session(
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:
-    text = "one or more data sets, each a name (see: slide-gui datasets list), a file, or several files of one data "
-    text += "set joined by the system's path separator (: or ;)"
+    text = "one or more data sets; each is a name (see: slide-gui datasets list), a file, or several joined files; "
+    text += "join the files of a data set by the system's path separator (: or ;)"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
-    text = "pixels to show, numbered from 0; if the data are not images, give indices or names of features; use this "
-    text += "option once for all data sets, or once per data set in the order of DATA (default: four bright pixels)"
+    text = "pixels to show, numbered from 0; if the data are not images, indices or names of the features to show; "
+    text += "use --pixels once for all data sets, or once per data set in their order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
     text = "write a GIF animation of the weights at noise levels from 0 to 0.95"
@@ -204,8 +204,8 @@ def _pixel_named(text: str, model: FittedModel) -> int:
         return numbers[0]
     if len(numbers) != 2 or not (0 <= numbers[0] < shape[0] and 0 <= numbers[1] < shape[1]):
         raise UsageError(
-            f"pixel {text!r}: expected ROW,COLUMN, rows 0 to {shape[0] - 1} and columns 0 to {shape[1] - 1} "
-            f"for {model.dataset}"
+            f"pixel {text!r}: expected ROW,COLUMN; the rows of {model.dataset} are numbered 0 to {shape[0] - 1}, "
+            f"and the columns 0 to {shape[1] - 1}"
         )
     return numbers[0] * shape[1] + numbers[1]
 

@@ -129,22 +129,22 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
-    text = "name of a column, such as patient, that groups the rows; a group is never divided between training, "
-    text += "validation and test rows, nor between the folds used to select C and the widths"
+    text = "name of a column, such as patient, that groups the rows; "
+    text += "the rows of a group stay together when rows are divided into training, validation and test sets or folds"
     option("--group", metavar="NAME", help=text)
     about = "If there is no test set, these options select the rows to hold out (default: a quarter of each class)."
     option = parser.add_argument_group("test set", about).add_argument
     option("--held-out", type=float, metavar="FRACTION", help="fraction of rows to hold out, 0 to 0.9 (default: 0.25)")
     option("--split-seed", type=int, metavar="N", help="seed for drawing held-out rows or folds (default: 0)")
-    text = "divide the rows into K folds"
-    option("--folds", type=int, metavar="K", help=f"{text}, each used once as the test set" if every_fold else text)
+    text = "divide the rows into K folds" + "; each fold is used once as the test set" * every_fold
+    option("--folds", type=int, metavar="K", help=text)
     if not every_fold:
         option("--fold", type=int, metavar="J", help="fold to use as the test set, from 1 to K (default: 1)")
 
 
 def add_table_options(option: Callable[..., object]) -> None:
     """Add the options for reading the columns of a table."""
-    option("--label-column", metavar="NAME", help="label column: its name, its number (counted from 1), or none")
+    option("--label-column", metavar="NAME", help="name or number (from 1) of the label column, or none")
     text = "the first line of the table contains column names; --no-header: the first line contains values"
     option("--header", action=argparse.BooleanOptionalAction, help=text)
     text = "column of a table to ignore; repeat the option for several columns"
@@ -378,7 +378,7 @@ def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> lis
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add a group of options that select one image, and return the group."""
     group = parser.add_argument_group("image")
-    group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (default: 0)")
+    group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, starting at 0 (default: 0)")
     text = "take the image from the training set or the test set (default: train)"
     group.add_argument("--part", choices=("train", "test"), default="train", help=text)
     group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file, not from DATA")
@@ -424,12 +424,12 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     depth = f"0 to {MOST_LAYERS}"
     if axes:
         option = partial(group.add_argument, metavar="AXIS")
-        noise += f"; FROM:TO:STEP (both ends included) or A,B,… (default: {usual.noise:g})"
+        noise += f"; give a range FROM:TO:STEP (both ends included) or a list A,B,… (default: {usual.noise:g})"
         option("--noise", dest="noises", type=parsed(noise_axis), help=noise)
-        depth = f"numbers of layers, from {depth}; FROM:TO (both ends included) or A,B,… (default: {usual.depth})"
+        depth = f"numbers of layers, {depth}; a range FROM:TO (ends included) or a list A,B,… (default: {usual.depth})"
         option("--depth", dest="depths", type=parsed(depth_axis), help=depth)
     else:
-        add_fields(group, usual, noise=noise, depth=f"number of layers, from {depth}")
+        add_fields(group, usual, noise=noise, depth=f"number of layers, {depth}")
     add_fields(
         group,
         usual,

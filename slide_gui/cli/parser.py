@@ -30,7 +30,7 @@ _COMMANDS = {
     "try": ("runs", "find a good setting for your data in about a minute, test it, and report the result in sentences"),
     "predict": ("predict", "classify new rows with a model that `train --save-model` or `try --save-model` has saved"),
     "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
-    "decide": ("runs", "explain a stored classifier's prediction for one image, and find changes that flip it"),
+    "decide": ("runs", "explain a stored classifier's prediction for an image, and find changes that alter it"),
     "runs": ("store", "list, show, check, delete and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets, as in the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),

@@ -45,8 +45,8 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
     text = "load the run from this run store, or compute it and add it to the store"
     parser.add_argument("-o", "--output", dest="store", type=Path, metavar="STORE", help=text)
-    text = "save a figure; start its file name with 'confusion' for the confusion matrix, or with 'widths' for the "
-    text += "progress of width learning; formats: .pdf, .svg, .png, and .csv for the numbers"
+    text = "save a figure; formats: .pdf, .svg, .png, and .csv for the numbers; "
+    text += "the file name must begin with 'confusion' (confusion matrix) or 'widths' (progress of width learning)"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
     options.add_save_model(parser)
 
@@ -70,7 +70,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
     dataset, base = _checked_and_read(arguments, source, choices, check)
     spec = base.checked()
-    # Data without usable labels raise an error before a run store is created.
+    # The labels are checked now, so that unusable labels raise an error before a run store is created.
     Classes.of(dataset, tested=spec.evaluate == "test")
     options.warn_of_threshold(dataset, spec.stack)
     results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]
@@ -203,7 +203,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         return replace(sweep, warm=False)
 
     dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
-    # Data without usable labels raise an error here, before a run store is created or a run is computed.
+    # The labels are checked now, so that unusable labels raise an error before a run store is created.
     Classes.of(dataset, tested=arguments.choose or base.evaluate == "test")
     sweep = sweep_of(base)
     deepest = max(sweep.points(), key=lambda point: point.depth)
@@ -303,7 +303,7 @@ def _try(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.save_model], [source])
     options.check_model_output(arguments.save_model)
     dataset = options.read_data(source)
-    # Unusable data raise an error here, before a run store is created.
+    # The trial is planned now, so that unusable data raise an error before a run store is created.
     plan = plan_trial(dataset, budget=arguments.budget)
     announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:

@@ -16,13 +16,13 @@ MAPS: dict[str, str] = {
     "jet": "jet (as in the paper)",
     "grey": "grey",
 }
-"""The colour maps. Keys are their names, and values their titles in the window."""
+"""Maps the name of each colour map to its title in the window."""
 
 DIVERGING = ("blue-white-red", "blue-black-red")
 """Diverging colour maps. Their middle colour represents zero, so the limits must be symmetric about zero."""
 
-# At these positions of the classic jet map, from 0 to 1, red, green and blue are strongest. On both sides of its
-# position, the intensity of each of these colours falls linearly with a slope of 4.
+# Red, green and blue are strongest at these positions (from 0 to 1) in the classic jet map. On both sides of its peak,
+# the intensity of each colour falls linearly with a slope of 4.
 _PEAKS = np.array([0.75, 0.5, 0.25])
 # The colours of each map are listed from the lower to the upper limit. In a diverging map, opposite values have equal
 # lightness, so that colour-blind readers also see that their magnitudes are equal.

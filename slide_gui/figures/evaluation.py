@@ -162,7 +162,7 @@ def _error_text(cell: Cell | None, state: EvaluationState) -> str:
 def _notes_on(data: Sequence[DataInfo]) -> list[str]:
     """Return notes on data sets that have fewer rows than in the benchmark, or on which SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
-    median = "SLIDE-SVM uses median widths here, because the paper learns no widths for ten classes either."
+    median = "SLIDE-SVM uses median widths here, because the paper does not learn widths for ten classes."
     notes = [info.reduced for info in data if info.reduced]
     return notes + [f"{info.title}: {median}" for info in data if info.key in plain]
 
@@ -342,7 +342,7 @@ def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
         abreast += 1
     plot = Plot(figure, style, height())
     plot.title("Test error of all methods, in %", "● measured here with its 95 % interval, ○ from the paper")
-    high = (plot.height - (_TOP + foot) * s) / -(-len(panels) // abreast)  # The height of a slide is fixed.
+    high = (plot.height - (_TOP + foot) * s) / -(-len(panels) // abreast)  # Panels fill a slide, whose height is fixed.
     for number, info in enumerate(panels):
         row, column = divmod(number, abreast)
         box = (names_width + column * width()) * s, _TOP * s + row * high, width() * s, high - _GAP * s
@@ -436,7 +436,7 @@ def draw_times(figure: "Figure", rows: Sequence[TimeRow], style: Style) -> None:
         raise ValueError("there is nothing to draw: no running time has been measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
-    reduced = ", for other numbers of rows" if any(row.data.reduced for row in rows) else ""
+    reduced = ", which used other numbers of rows" if any(row.data.reduced for row in rows) else ""
     plot.title("Running time of feature generation", f"● measured here, ○ from the paper{reduced}")
     left, right, top, bottom = 44.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")

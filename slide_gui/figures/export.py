@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes of the files that `save_figure` can write."""
 
-_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display times: each picture but the last; the last picture
+_FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display times of all pictures but the last, and of the last
 _GREYS = 32  # number of a GIF's 256 colours that are reserved for text and lines; the others form the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -118,7 +118,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
             text.set_fontfamily(families)
             missing += reduce(lacking, families, text.get_text())
             if len(families) > 1:
-                # Embedded as Type 42, fonts with PostScript outlines, such as Noto Sans CJK, would be invisible.
+                # Fonts with PostScript outlines, such as Noto Sans CJK, would be invisible if embedded as Type 42.
                 matplotlib.rcParams["pdf.fonttype"] = 3
         if suffix == ".png":
             width, height = figure.get_size_inches()

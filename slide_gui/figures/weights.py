@@ -102,7 +102,7 @@ def _lay_out(weights: Sequence[WeightRows], style: Style) -> _Layout:
         if layout.columns == 2 and layout.tile_by_width < _SMALLEST_ABREAST:
             layout = _Layout(weights, style, 1)
     if layout.tile < 1.5:
-        raise ValueError("too many pixels or layers for one figure; choose fewer, or choose a wider figure")
+        raise ValueError("too many pixels or layers for one figure; choose fewer of them, or a wider figure")
     return layout
 
 
@@ -197,7 +197,8 @@ def draw_weights(figure: "Figure", weights: Sequence[WeightRows], style: Style) 
         line, column = divmod(number, layout.columns)
         x = layout.left + column * (layout.block_width + s * _BLOCK_GAP) + s * _PIXEL_LABEL
         y = layout.tops[line]
-        mark = " (generated)" if rows.generated else ""  # This part of the title is never shortened.
+        # The mark is never shortened, so that readers always see that the data were generated.
+        mark = " (generated)" if rows.generated else ""
         room = space - canvas.width_mm(mark, size * s, "bold")
         name, _ = canvas.fitted(rows.dataset, size * s, room, size * s, "bold")
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")

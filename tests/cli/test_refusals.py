@@ -37,7 +37,7 @@ USAGE = {
     "sweep tiny.npz --store r --figure a.pdf --figure ./a.pdf": "two of the outputs a.pdf, a.pdf are the same file",
     "train tiny.npz --figure widths.csv --save-model widths.csv": "two of the outputs widths.csv, widths.csv are",
     "weights small.npz --depth 0": "depth is 0",
-    "weights small.npz --pixels 6,0": "rows 0 to 5",
+    "weights small.npz --pixels 6,0": "numbered 0 to 5, and the columns",
     "weights small.npz --pixels 3": "ROW,COLUMN",
     "weights small.npz --pixels 1,1 --pixels 2,2": "2 times for 1",
     "weights small.npz --width huge": "width is 'huge'",
