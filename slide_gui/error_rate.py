@@ -147,7 +147,7 @@ class ErrorRate:
 
 
 def describe_rows(rates: Collection[ErrorRate]) -> str:
-    """Describe how many rows each of several error rates is based on, such as "60 to 90" or "at least 60"."""
+    """Describe the numbers of rows on which several error rates are based, such as "60 to 90" or "at least 60"."""
     numbers = [rate.n for rate in rates]
     if any(rate.covers == "splits" for rate in rates):  # `n` is the smallest number of rows of a split
         return f"at least {count(min(numbers))}"

@@ -112,7 +112,7 @@ def _checked_and_read(
 def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
     """Print the result of each fold and the error over all folds, and return the exit code."""
     rates, part = [result.rate for result in results], results[0].spec.evaluate
-    # Each row is in exactly one test set, so the folds are combined to one sample. Validation rows may be in several
+    # Each row is in exactly one test set, so the folds are combined into one sample. Validation rows may be in several
     # folds, so the errors of the folds are averaged.
     rate = ErrorRate.of_folds(rates) if part == "test" else ErrorRate.of_splits(rates)
     wrong, n = sum(len(result.misclassified) for result in results), sum(each.n for each in rates)

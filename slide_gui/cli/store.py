@@ -24,7 +24,7 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
         ("list", _list, "print the table of runs"),
         ("show", _show, "print one run"),
         ("check", _check, "check every run against its recorded checksum"),
-        ("delete", _delete, "delete runs (to undo this, use restore)"),
+        ("delete", _delete, "delete runs (use restore to undo the deletion)"),
         ("restore", _restore, "restore deleted runs"),
         ("export", _export, "write the table of runs as CSV"),
     ):
@@ -126,7 +126,7 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
 def _delete(store: RunStore, arguments: argparse.Namespace, *, undo: bool = False) -> int:
     hashes = [full_hash(store, beginning) for beginning in arguments.hash]
     hashes = store.delete(hashes, undo=undo)
-    done, remedy = ("restored", "") if undo else ("deleted", "; undo this with slide-gui runs restore")
+    done, remedy = ("restored", "") if undo else ("deleted", "; use slide-gui runs restore to undo the deletion")
     return print_answer(arguments, {done: hashes}, [f"{counted(len(hashes), 'run')} {done}{remedy}"])
 
 
