@@ -74,8 +74,8 @@ def collect_in_turn(window: "MainWindow") -> None:
 
     Automatic collection could also run on a worker thread, where Qt objects must not be destroyed. Objects that were
     created while the program started are excluded from garbage collection, because examining them would delay the event
-    loop. When many more modules have been imported, such as those for plots, their objects are excluded too, as soon as
-    no job is running.
+    loop. When many more modules, such as those for plots, have been imported and no job is running, their objects are
+    excluded too.
     """
     from PySide6.QtCore import QTimer
 

@@ -73,7 +73,7 @@ def _answers(name: str) -> bool:
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
     """Return True if a display server accepts a connection at this address.
 
-    If `greeting` is not empty, it is sent to the server, which must also reply; a refusal counts as a reply.
+    If `greeting` is not empty, it is sent to the server, and the server must reply. A refusal counts as a reply.
     """
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)

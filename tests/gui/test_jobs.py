@@ -287,7 +287,7 @@ def test_that_an_estimate_over_5_s_or_500_mb_is_offered_by_a_button(window, monk
     assert runs.estimated is None
     monkeypatch.setattr(curves, "_paper_error", lambda part: 1.49)  # its mark alone is in the plot
     curves.refresh()
-    assert curves.status.text() == "No points yet. Press Sweep, or press Estimate this point."
+    assert curves.status.text() == "There are no points yet. Press Sweep, or press Estimate this point."
     curves.estimate_button.click()
     assert not curves.estimate_button.isVisible()
     wait(lambda: not runs.estimate.running)
@@ -295,7 +295,7 @@ def test_that_an_estimate_over_5_s_or_500_mb_is_offered_by_a_button(window, monk
     assert any(point.state == "refining" for point in curves.points())
     monkeypatch.setattr(runs_module, "run_sweep", working(threading.Event()))
     runs.start_sweep()
-    assert curves._why_empty() == "The sweep has not finished a point yet."
+    assert curves._why_empty() == "The sweep has no result to plot yet."
     runs.stop()
 
 

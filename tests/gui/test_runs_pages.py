@@ -217,7 +217,7 @@ def test_that_the_dialog_counts_runs_and_time_names_invalid_fields_and_follows_t
         (dialog.noises, "1.5", "Noise is 1.5"),
         (dialog.depths, "1 2", "Depth '1 2': expected FROM:TO"),
         (dialog.seeds, "0 1", "Seeds '0 1': expected integers"),
-        (dialog.seeds, "0:999", "4\u202f000 points; reduce it to at most 2000"),
+        (dialog.seeds, "0:999", "4\u202f000 points; request at most 2000"),
     ):
         before = field.text()
         field.setText(text)
@@ -288,7 +288,7 @@ def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(wind
     curves.shown.activated.emit(few)
     assert (curves.setting().spec.labels, curves._plot._paper) == (20, None)
     assert curves.choices()["shown"] == curves.shown.itemData(few)
-    assert "no point is selected: there are no validation rows" in curves.status.text()
+    assert "no best point is selected: there are no validation rows" in curves.status.text()
 
 
 def estimated_part(controller):

@@ -174,7 +174,7 @@ def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_nam
     for seed, divisor in ((2, 255.0), (3, 4095.0)):
         open_data(window, replace(dataset(seed=seed), scaling=np.repeat([[0.0], [divisor]], 64, axis=1)))
     choose(part.learned, workspace.earlier[0].fingerprint)
-    assert part.notice.text().endswith("; 0–1 means 0 … 4095 here, but 0 … 255 in training")
+    assert part.notice.text().endswith("; the range 0–1 is 0 … 4095 here, but 0 … 255 in training")
     open_data(window, labelled())  # images of another size
     assert not part.learned.isEnabled()
     assert part.foreign is None

@@ -74,7 +74,8 @@ class ExportOption:
     about: str = ""
 
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platform plugins without a desktop.
+# With these Qt platform plugins, there is no desktop and therefore no file manager.
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")
 
 
 def shows_folders() -> bool:
@@ -184,7 +185,7 @@ class ExportController(QObject):
 
 _SAME = "Exporting the same figure again creates an identical file."
 _TEXT = f"Text in the figure is stored as text, not as outlines. {_SAME}"
-# For each format, its title in the dialog's list of formats, and a note that describes it.
+# The title of each format in the dialog's list of formats, and a note that describes the format.
 _FORMATS = {
     "pdf": ("PDF (for printing)", _TEXT),
     "svg": ("SVG (for editing)", _TEXT),
@@ -195,18 +196,18 @@ _FORMATS = {
     "md": ("Markdown (table)", "Notes are written below the table."),
     "bundle": (
         "Bundle (figure and script)",
-        "The figure, its numbers, the command line and a script are written to the chosen folder if it is empty, or "
-        "else to a new folder inside it. Open this folder in the program to restore the data, parameters and view.",
+        "The bundle is the chosen folder if it is empty, or else a new folder inside it. It contains the figure, its "
+        "numbers, the command line and a script. Open the bundle to restore the data, parameters and view.",
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-# Maximum size of the dialog in pixels, maximum size as a fraction of the window's size, and width of the column with
-# the controls in pixels.
+# Maximum size of the dialog in pixels, its maximum size as a fraction of the window's size, and the width in pixels of
+# the column with the controls.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 308
-# At fewer dots per inch than this, a preview is drawn at twice its size and then scaled down. Otherwise, small text
-# would be illegible.
+# At a resolution of at most this number of dots per inch, small text would be illegible. A preview is therefore drawn
+# at twice its size and scaled down.
 _FINE = 100
-_REST_MILLISECONDS = 120  # The preview is drawn again when the settings have not changed for this time.
+_REST_MILLISECONDS = 120  # The preview is redrawn after the settings have been unchanged for this time.
 
 
 class ExportDialog(QDialog):
@@ -336,7 +337,10 @@ class ExportDialog(QDialog):
         return str(self.format_box.currentData())
 
     def drawing(self) -> "Callable[[Progress], FigureExport]":
-        """Return a function that returns the selected figure, which was computed for the preview or is computed now."""
+        """Return a function that returns the selected figure.
+
+        The function computes the figure only if it was not computed for the preview.
+        """
         ready = self._export
         return self._option().export if ready is None else lambda _progress: ready
 
@@ -364,7 +368,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            # The job can be cancelled here, but not during the drawing that follows.
+            # Reporting progress allows the job to be cancelled. No cancellation is possible during the drawing.
             progress.report(0.5)
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 

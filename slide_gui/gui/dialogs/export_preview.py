@@ -20,8 +20,7 @@ class FigurePreview(QScrollArea):
     Signals
     -------
     resized()
-        The size of the scroll area changed, so the result of `dots` may have changed and the figure must then be
-        redrawn.
+        The size of the scroll area changed. If this changes the result of `dots`, the figure must be redrawn.
     """
 
     resized = Signal()
@@ -52,7 +51,8 @@ class FigurePreview(QScrollArea):
         """Show a message instead of the picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
-        self.picture.resize(self.viewport().size())  # Qt resizes the picture only while the dialog is visible.
+        # Resize the picture here, because Qt does so only while the dialog is visible.
+        self.picture.resize(self.viewport().size())
         self.picture.setToolTip("")
 
     def resizeEvent(self, event: QResizeEvent) -> None:

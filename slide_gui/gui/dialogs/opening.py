@@ -122,7 +122,7 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-# Maximum number of characters of class and column names, and maximum number of columns in the menu.
+# Maximum number of characters shown of a class or column name, and maximum number of columns in the menu.
 _LONGEST, _MOST_IN_MENU = 12, 100
 _LOWEST_WINDOW = 700  # The first rows are previewed only in windows of at least this height in pixels.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
@@ -137,13 +137,14 @@ class _WrappedLabel(PlainLabel):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.setMinimumHeight(0)  # `heightForWidth` never returns less than the minimum height.
-        # `heightForWidth` returns −1 if the text is empty.
+        # Reset the minimum, because `heightForWidth` never returns less than the minimum height.
+        self.setMinimumHeight(0)
+        # If the text is empty, `heightForWidth` returns −1, which is not a valid height.
         self.setMinimumHeight(max(0, self.heightForWidth(self.width())))
 
 
 class ReadingPreview(QFrame):
-    """A bar that shows how the open files were read, with controls to change it.
+    """A bar that shows how the open files were read, with controls for reading them differently.
 
     The bar is shown above the page. It does not block the page, because the data are already open. It appears
     automatically if a guessed setting may be wrong.
@@ -160,7 +161,7 @@ class ReadingPreview(QFrame):
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
         tip = "Replace the numeric labels by three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
-        tip = "Reopen the images with these labels"
+        tip = "Reopen the images with the labels from the file in the same folder"
         self.labels_button = add_button(self, top, "Use these labels", tip, clicked=self._use_labels)
         tip = "Omit columns that are neither features nor classes, such as IDs"
         self.left_out = add_button(self, top, "", tip, clicked=self._show_columns)
@@ -288,7 +289,8 @@ class ReadingPreview(QFrame):
             cell.hide()
         shape = tuple(self.shape.currentData() or ())
         if dataset is None or (shape and shape[0] * shape[1] != dataset.n_features):
-            return  # The controls still contain the image shape of the previous data.
+            # Show nothing without data, or while the controls still contain the image shape of the previous data.
+            return
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
@@ -386,7 +388,7 @@ class ReadingPreview(QFrame):
         self.label_column.showPopup()
 
     def _chosen_columns(self, opened: ParseReport) -> set[int]:
-        """Return the indices of the omitted columns: those checked in the menu, and those that are not listed in it."""
+        """Return the indices of the omitted columns, including omitted columns that the menu is too short to list."""
         more = {n for n in opened.left_out if n >= _MOST_IN_MENU}
         return more | {n for n, action in enumerate(self._columns.actions()) if action.isChecked()}
 

@@ -15,7 +15,7 @@ _LOCAL = "Runs are computed by processes on this computer, each with one thread"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
     "Workers compute sweeps, benchmarks and trials. The program itself computes everything else. A scheduler receives "
-    "data, parameters and results, so use tls:// or a scheduler that strangers cannot reach."
+    "data, parameters and results, so use a tls:// address, or a scheduler that strangers cannot reach."
 )
 
 

@@ -104,7 +104,8 @@ class Guide(QDialog):
             heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # Qt sets this property for each line of a code block.
+                # No space is added between the lines of a code block, each of which has this property.
+                fence = QTextFormat.Property.BlockCodeFence
                 if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 layout.setTopMargin(_ABOVE_HEADING if heading else above)

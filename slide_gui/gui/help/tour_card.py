@@ -1,4 +1,4 @@
-"""The card that shows one step of the tour, its text from resources/help/tour.md, and an outline around a control."""
+"""The card that shows one step of the tour with its text from resources/help/tour.md, and the outline of a control."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class CardText:
 
 
 OFFER = CardText(
-    "New here?", "A ten-minute tour, from one pixel to the results of the paper. Your data are restored afterwards."
+    "New here?", "A ten-minute tour leads from one pixel to the paper’s results. Your data are restored afterwards."
 )
 
 
@@ -72,7 +72,8 @@ class TourCard(QFrame):
             column.addWidget(each)
         for each in (self.action, self.result):
             column.addWidget(each, 1)
-            # Markdown may refer to files and web pages. It is safe here, because the text comes from this program.
+            # Markdown may refer to files and web pages. This text may be shown as Markdown, because it comes from this
+            # program.
             each.setTextFormat(Qt.TextFormat.MarkdownText)
         row = nested(column, QHBoxLayout(), spacing=4)
         self.leave = add_button(self, row, "&Leave", kind="flat")

@@ -89,7 +89,7 @@ class Page(QWidget):
     Signals
     -------
     page_requested(str, object)
-        The page with this name should be opened, and the object passed to its `show_item`.
+        The page with this name should be opened, and its method `show_item` called with the object.
     chosen()
         The result of `choices` may have changed.
     """
@@ -172,5 +172,5 @@ class Page(QWidget):
         return "This page has nothing to export yet."
 
     def numbers(self) -> str:
-        """Return the numbers of this page as tab-separated text with column titles, or "" if there are none."""
+        """Return the numbers shown on this page as tab-separated text with column titles, or "" if there are none."""
         return ""

@@ -67,7 +67,7 @@ def error_rows(
             note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
         aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
         other, result = state.comparison(cell), comparison_result(state, cell)
-        # Most results are shipped without their runs, so the Runs page cannot show these runs.
+        # Leave out runs that are not shipped with their results, because the Runs page cannot show them.
         run_keys = tuple(a.spec_hash for a in cell.answers if a.row_errors is not None or a.spec_hash in shipped_runs)
         tip = _tip(cell, other, infos.get(cell.data), note) + _SHOWS_RUNS * bool(run_keys)
         if cell.rate is None:
@@ -103,7 +103,7 @@ def error_rows(
 def _active_text(
     state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
-    """Describe the current step of the first split in `active`, and return the total progress of all these splits.
+    """Describe the current step of the first split in `active`, and return the total progress of all splits in it.
 
     A finished split contributes 1 to the total progress.
     """

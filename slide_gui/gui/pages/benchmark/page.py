@@ -52,7 +52,7 @@ class _CheckMenu(QPushButton):
         return tuple(key for key, box in self.boxes.items() if box.isChecked())
 
     def choose(self, keys: tuple[str, ...]) -> None:
-        """Tick the boxes with these keys and clear all other boxes."""
+        """Tick the boxes with the given keys and clear all other boxes."""
         for key, box in self.boxes.items():
             with QSignalBlocker(box):
                 box.setChecked(key in keys)
@@ -108,15 +108,15 @@ class EvaluationPage(Page):
         self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "Number of splits of each data set; selection and training are repeated on each split. 0 means the "
-            "protocol’s number. The paper uses 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
+            "Number of splits of each data set; selection and training are repeated on each split. With 0, the "
+            "protocol decides. The paper uses 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
         )
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Select the data sets that Start evaluates; for all others, the tables show stored results"
+        tip = "Select the data sets to evaluate; for all others, the tables show stored results"
         self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Select the methods that Start evaluates; for all others, the tables show stored results"
+        tip = "Select the methods to evaluate; for all others, the tables show stored results"
         self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
@@ -224,7 +224,7 @@ class EvaluationPage(Page):
     # Display ----------------------------------------------------------------------------------------------------
 
     def _renew(self) -> None:
-        """Update the tables and controls to the current state of the evaluation."""
+        """Show the current state of the evaluation in the tables and controls."""
         controller, state = self._controller, self._controller.state()
         self._show_subtitle(state)
         rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)

@@ -189,7 +189,7 @@ class _RowTitles(QHeaderView):
 
 
 def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
-    """Draw a line of text. If it is too long, it is cut off and ends in …"""
+    """Draw a line of text. Text that is too long is cut off and ends in “…”."""
     text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(box.width()))
     painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
@@ -258,7 +258,7 @@ class EvaluationTable(ResultTable):
 
     @Slot(int, int, int)
     def _set_head(self, section: int, _before: int, width: int) -> None:
-        """Show the two lines of a column heading. A line that is too long is cut off and ends in …"""
+        """Show the two lines of a column heading. A line that is too long is cut off and ends in “…”."""
         item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
         if item is not None:
             available, end = width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
@@ -291,7 +291,7 @@ class EvaluationTable(ResultTable):
         if not self.heads:
             return ""
         lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
-        paper = "paper "  # Cells below the column title "paper" do not repeat this word.
+        paper = "paper "  # The column has the title "paper", so its cells do not repeat this word.
         for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

@@ -168,7 +168,7 @@ class CriterionPlot(Plot):
     # Methods that respond to the mouse and the keyboard
 
     def _at(self, place: QPointF) -> WidthsStep | None:
-        """Return the iteration at a position: on the vertically closest curve, the horizontally closest iteration."""
+        """Return the iteration that is horizontally closest to a position, on the curve that is vertically closest."""
         if not self.box().adjusted(-4, 0, 4, 0).contains(place):
             return None
         x = self.values(place)[0]
@@ -203,7 +203,8 @@ class ShareBars(QWidget):
         self._texts: list[tuple[str, str, str]] = []
         self._stale = False
         self.bars: list[QProgressBar] = []
-        self._lines: list[Sequence[QLabel]] = []  # Three labels for the heading, then three per layer.
+        # Rows of three labels: first the headings of the columns, then one row per layer.
+        self._lines: list[Sequence[QLabel]] = []
         self._grid = flush(QGridLayout(self), 10, (8, 4, 8, 8))
         self._grid.setColumnStretch(1, 1)
         self._add_labels("secondary")

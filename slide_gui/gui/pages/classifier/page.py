@@ -58,7 +58,7 @@ class ClassifierPage(Page):
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
-        # The result, selected cell of the confusion matrix, `stale` flag and data set that the gallery shows.
+        # The gallery shows images for this result, selected cell of the confusion matrix, `stale` flag and data set.
         self._gallery_of: object = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=4))
         self._scroll = placed(self.column, LowScroll(_LEAST_HEIGHT, self), 1)
@@ -136,7 +136,7 @@ class ClassifierPage(Page):
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def _method_choice(self) -> tuple[str, float | None]:
-        """Return the selected method, and the fraction of the variance that its projection keeps, if it has one."""
+        """Return the selected method and, if it projects the data, the fraction of the variance that is kept."""
         key = self._method.currentData()
         return key, float(self._variance.currentData()) if METHODS[key].projection else None
 
@@ -227,7 +227,8 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_training(controller.training.latest, stale)  # Show the progress at which training was cancelled.
+            # Show how far the training had progressed when it was cancelled.
+            self._show_training(controller.training.latest, stale)
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -257,7 +258,7 @@ class ClassifierPage(Page):
         spec = self._controller.spec
         at = f"{_place(spec)} (the panel’s parameters differ)" if spec is not None and stale else ""
         if seen.history and spec is not None:
-            # `resolved` replaces the criterion "auto" by the criterion that is used for this number of classes.
+            # `resolved` replaces the criterion "auto" with the criterion that is used for this number of classes.
             criterion = resolved(spec.svm.criterion, self._controller.n_classes)
             self.criterion.set_name(_criterion_title(criterion))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
@@ -379,7 +380,7 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        # Filling the gallery again with the same images would scroll it to the top.
+        # Do not fill the gallery again with the same images, because this would scroll it to the top.
         if self._gallery_of == (result, cell, stale, dataset):
             return
         self._gallery_of = result, cell, stale, dataset
@@ -417,7 +418,7 @@ def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[n
     """Return an image with one bar per feature, for data that are not images.
 
     The height of a bar shows where the value lies between the feature's minimum and maximum in the training set. If
-    there are more than 64 features, each bar shows the highest of the values of a few adjacent features.
+    there are more than 64 features, each bar represents several adjacent features and has the largest of their heights.
     """
     share = (values - low) / np.where(high > low, high - low, 1)
     share = np.maximum.reduceat(share, np.linspace(0, len(share), min(len(share), 2 * _BAR_HEIGHT), False, dtype=int))

@@ -133,7 +133,7 @@ class Thumbnails(QListView):
             size = QSize(round(width * scale), round(height * scale))
             self.setIconSize(size + QSize(2, 2))
             longest = 4 + max(map(self.fontMetrics().horizontalAdvance, {each.caption for each in images}))  # 4: border
-            # A wider grid would not help, because Qt shortens captions that are wider than 1.5 times the icon.
+            # Qt shortens captions that are wider than 1.5 times the icon, so a wider grid would not show more of them.
             width = max(size.width(), _NARROWEST, min(longest, round(1.5 * self.iconSize().width())))
             self.setGridSize(QSize(width + _GAP, size.height() + _CAPTION + _GAP))
         self._content.beginResetModel()

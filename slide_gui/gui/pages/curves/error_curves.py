@@ -17,7 +17,7 @@ from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
 from slide_gui.text import counted, fixed, level, per_cent
 
 REACH = 12
-"""The mouse selects a point if the pointer is at most this number of pixels away from it."""
+"""The mouse selects a point if the pointer is at most this number of pixels away from the point."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
@@ -81,7 +81,8 @@ class ErrorPlot(Plot):
         if tuple(points) != self._points:
             self._points, current = tuple(points), self._current
             if current is not None:
-                # Identify the point by its noise level and depth, because a point without a final error has no key.
+                # Identify the selected point by its noise level and depth, because a point without a final error has no
+                # key.
                 place = current.noise, current.depth
                 self._current = next((p for p in points if (p.noise, p.depth) == place), None)
             self._renew()
@@ -393,7 +394,7 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # Leave space for the intervals, whose widths are not known yet.
+    if not settled:  # Leave space for the confidence intervals, whose widths are not known yet.
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:

@@ -60,5 +60,5 @@ class HeatMap(ColorTable):
 
 
 def _place(point: ErrorPoint) -> tuple[float, int]:
-    """Return the noise level and depth of a point. The level is rounded, so that 3 · 0.1 and 0.3 share a column."""
+    """Return the rounded noise level and the depth of a point. Rounding puts 3 · 0.1 and 0.3 in the same column."""
     return round(point.noise, 6), point.depth

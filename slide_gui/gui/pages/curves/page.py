@@ -73,7 +73,7 @@ class CurvesPage(Page):
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        # No estimate is computed during a sweep or trial, so start it when they have ended.
+        # No estimate is computed during a sweep or trial, so start an estimate when the sweep or trial has ended.
         for task in (controller.sweep, controller.trial):
             task.ended.connect(self._refresh_soon)
 
@@ -119,8 +119,8 @@ class CurvesPage(Page):
     def _n_runs(self) -> dict[str, int]:
         """Return the number of SLIDE-SVM runs on the open data for each choice of settings.
 
-        Runs of depth 0 also appear in the curves for settings with layers. Settings of depth 0 are therefore left out
-        if other settings, with layers, differ from them only in the parameters of the stack.
+        The curves for settings with layers include the runs of depth 0. Settings of depth 0 are therefore left out if
+        they differ from settings with layers only in the parameters of the stack.
         """
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
@@ -311,15 +311,16 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        # A plot with only the paper's error has no placeholder, so the status line explains why there are no points.
+        # A plot that shows only the paper's error has no placeholder, so the status line explains why there are no
+        # points.
         if not points and paper is not None and not self.status.text():
             self.status.setText(self._why_empty())
 
     def _why_empty(self) -> str:
         """Explain why there are no points, and what the user can do."""
         other = "move the noise slider and wait" if self._controller.offered is None else "press Estimate this point"
-        waits = "The sweep has not finished a point yet." if self._controller.sweep.running else ""
-        return self._controller.why_not() or waits or f"No points yet. Press Sweep, or {other}."
+        waits = "The sweep has no result to plot yet." if self._controller.sweep.running else ""
+        return self._controller.why_not() or waits or f"There are no points yet. Press Sweep, or {other}."
 
     def _show_settings(self, shown: Setting | None) -> None:
         texts = list(self._n_runs())
@@ -372,7 +373,8 @@ class CurvesPage(Page):
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
         runs = self._controller.library.runs
         if isinstance(trial, Trial) and setting.covers(Setting.of(trial.done[0].point.spec)):
-            # Leave out runs of a split that the trial did not compare, because it ran out of time during this split.
+            # Leave out the runs of a split that the trial could not compare, because its time ran out during this
+            # split.
             compared = {each.point.split for each in trial.done}
             runs = tuple(run for run in runs if run.split in compared)
         arguments = setting, self._controller.bases(), runs, done
@@ -438,7 +440,7 @@ class CurvesPage(Page):
             parts.insert(0, "searching for stored runs…")
         elif running and sweep is not None:
             held = "paused" if controller.sweep.paused else ""
-            last = "testing the selected point" if sweep.chosen else ""
+            last = "testing the selected noise level and depth" if sweep.chosen else ""
             parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
         elif isinstance(controller.trial.latest, Trial):
             parts.insert(0, controller.trial.latest.details.removesuffix("."))
@@ -451,17 +453,18 @@ class CurvesPage(Page):
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
-        """Describe the point selected on validation rows and its test error, or explain why no point is selected."""
+        """Describe the selected noise level and depth and their test error, or explain why none are selected."""
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
-            return "no point is selected: there are no validation rows, and a selection must not use test errors"
+            return "no best point is selected: there are no validation rows, and selection must not use test errors"
         chosen = chosen_of(shown)
         if not chosen:
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
-        # `rate` is the test error of the classifiers that were retrained on all training rows at the selected point.
+        # `rate` is the test error of the classifiers that were retrained on all training rows with the selected noise
+        # level and depth.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
         best = f"best on validation{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
         trained = f"retrained on all training rows{'' if setting.spec.labels is None else ' with all labels'}"
@@ -503,7 +506,7 @@ def _describe_criteria(points: Iterable[ErrorPoint]) -> str:
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
     """Return a point for the error that a running sweep or estimate is currently computing.
 
-    The point of an estimate has a note, because an estimate does not learn kernel widths.
+    An estimate does not learn kernel widths, so its point has a note that describes which widths are used.
     """
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate

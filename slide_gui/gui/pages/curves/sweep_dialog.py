@@ -43,7 +43,7 @@ class SweepDialog(FormDialog):
         self.labels = self.add_row("Labels", labels, "number of labelled rows that each run uses for training")
         self.criterion = self.add_row("Criterion", QComboBox(self), "The learned widths minimise this criterion")
         self.part = self.add_row("Evaluate on", QComboBox(self), "The plotted errors are counted on these rows")
-        self.choice = QCheckBox("Select the best point on validation rows", self)
+        self.choice = QCheckBox("Select the best noise level and depth on validation rows", self)
         self.choice.setToolTip(
             "Every run is trained on 80 % of the training set and also evaluated on the other 20 %. With the "
             "best noise level and depth on these 20 %, a classifier is retrained on all training rows and tested"
@@ -116,7 +116,7 @@ class SweepDialog(FormDialog):
         )
         n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
         if n_points > _MOST_POINTS:
-            raise ValueError(f"the sweep has {counted(n_points, 'point')}; reduce it to at most {_MOST_POINTS}")
+            raise ValueError(f"the sweep has {counted(n_points, 'point')}; request at most {_MOST_POINTS}")
         return chosen
 
     @Slot()

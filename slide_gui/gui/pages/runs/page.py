@@ -91,7 +91,7 @@ class RunsPage(Page):
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
-        # The comparison is not saved in the session, because its runs may be deleted before it is restored.
+        # The comparison is not saved in the session, because its runs may be deleted before the session is restored.
         return {"view": "0", "filter": self.run_table.filter}
 
     def choose(self, choices: Mapping[str, str]) -> None:

@@ -389,7 +389,7 @@ class RunTable(QWidget):
         return self.selected() or tuple(run.hash for run in self._model.rows)
 
     def select(self, keys: Sequence[str]) -> None:
-        """Select the runs with these keys and move the cursor to the first one."""
+        """Select the runs with the given keys and move the cursor to the first one."""
         self._selected = tuple(keys)
         self._restore_selection()
         rows = self.view.selectionModel().selectedRows()
@@ -483,7 +483,7 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[StoredRun]) -> None:
-        """Fit the width of each column to the text `column.widest`, or to its contents if this text is empty.
+        """Fit the width of each column to the text `column.widest`, or to the column's contents if this text is empty.
 
         Columns that the user has resized keep their widths. If there are many rows, only a sample of the rows is
         measured. Contents that do not fit are shown in tooltips.

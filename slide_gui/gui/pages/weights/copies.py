@@ -1,8 +1,9 @@
 """The experiment that fits weights W_m to m corrupted copies of the data (eq. 5 to 7 of the paper).
 
-For large m, W_m approaches the weights W of the closed form (eq. 8). The plot is drawn with pyqtgraph, which takes
-2 ms to add a point and 0.04 ms to follow a mouse move. Matplotlib would take 46 ms and 12 ms, and its import would
-delay the opening of the view by 270 ms. It is therefore used only for the exported figure (`slide_gui.figures.copies`).
+For large m, W_m approaches the weights W of the closed form (eq. 8). The plot is drawn with pyqtgraph, which takes 2 ms
+to add a point and 0.04 ms to follow a mouse move. Matplotlib would take 46 ms and 12 ms, respectively, and its import
+would delay the opening of the view by 270 ms. It is therefore used only for the exported figure
+(`slide_gui.figures.copies`).
 """
 
 import math
@@ -100,7 +101,7 @@ class CopiesPlot(Plot):
         name : str
             Name of the feature, shown in the label of its line.
         stale : bool
-            True to draw the errors in grey, because they belong to an earlier fit or to another layer.
+            True if the errors are drawn in grey, because they belong to an earlier fit or to another layer.
         """
         if copies is not self._copies or [series.name for series in self._series[1:]] != [f"row {name}"]:
             self._copies, self._series = copies, []
@@ -389,7 +390,7 @@ class CopiesView(Experiment):
         return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return W_m and its errors for the selected m or, if not computed yet, for the largest m below it."""
+        """Return W_m and its errors for the selected m or, until they are computed, for the largest m below it."""
         return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
 
     @Slot(int)

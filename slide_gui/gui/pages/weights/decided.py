@@ -168,7 +168,7 @@ class DecidedPart(QWidget):
         name : str
             Symbol that denotes the image: x, or x̃ if it is corrupted.
         unlike : bool
-            True if the image is unlike the training images. A warning then replaces the prediction.
+            True if the image is unlike the training images, so that a warning replaces the prediction.
         """
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
@@ -259,7 +259,8 @@ class DecidedPart(QWidget):
         assert dataset is not None
         by = _margin_text(decision.margin)
         # A negative margin means that the SVM for these two classes prefers the second one. The first is predicted
-        # because more of the pairwise SVMs vote for it, or because equally many do and its sum of margins is larger.
+        # because it has more votes of the pairwise SVMs, or because both have equally many votes and its sum of margins
+        # is larger.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"

@@ -32,7 +32,7 @@ _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 @dataclass(frozen=True)
 class ExplainLine:
-    """A step in the computation of a weight: its symbol, formula, formula with numbers, value and meaning."""
+    """A step in the computation of a weight: symbol, formula without and with numbers, value and meaning."""
 
     name: str
     formula: str
@@ -116,7 +116,7 @@ class FormulaTable(QTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.width() != self._shown_width:  # Only a change of the width can change the line breaks.
+        if self.width() != self._shown_width:  # The line breaks, and therefore the height, depend only on the width.
             self._show()
 
 
@@ -130,7 +130,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: a times b, summed over samples"
         ),
-        ExplainLine("E[P]_{ab}", "S_{ab} p", f"{s_ab} · {p}", p_ab, "Clean a times b, kept with probability p"),
+        ExplainLine("E[P]_{ab}", "S_{ab} p", f"{s_ab} · {p}", p_ab, "Clean a times b; b is kept with probability p"),
         ExplainLine(
             "E[Q]_{ab}", "S_{ab} p^{2}", f"{s_ab} · {p} · {p}", _amount(e.q_row[e.b]),
             "Both a and b are kept with probability p² (eq. 10)",
@@ -185,7 +185,7 @@ class ExplainedWeight(Experiment):
         row = self._row(a)
         scatter = stack.layers[layer - 1].scatter if stack is not None and len(stack.layers) >= layer else None
         if row is None or stack is None or scatter is None:
-            self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit is complete.")
+            self._show_none(f"Layer {layer} is being fitted", "The values appear when the fit is complete.")
             return
         if self._workspace.state.parameters.sharing != "none":
             self._show_none(

@@ -60,7 +60,7 @@ class FlowPart(View):
     flow : Flow or None
         The image and the hidden representations that are shown. None until the layers are fitted.
     notice : ElidedLabel
-        Legend of the numbers below the tiles, or a note about the image or the layers.
+        Legend of the values below the tiles, or a note about the image or the layers.
     corrupt : QAbstractButton
         The button that switches the corruption on or off.
 
@@ -78,8 +78,9 @@ class FlowPart(View):
         # The layers that are shown, and the fingerprint of the data to which they were fitted.
         self._stack: Stack | None = None
         self._fingerprint = ""
-        # The detector of images that are unlike the training images. `_compared` is the fingerprint of the data with
-        # these training images, and `_listed` is that of the data for which the box `learned` was last filled.
+        # The detector of images that are unlike the training images. `_compared` is the fingerprint of the data to
+        # which these training images belong. `_listed` is the fingerprint of the data for which the box `learned` was
+        # last filled.
         self._likeness: Likeness | None = None
         self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # The image with the user's strokes, of shape (d,).
@@ -234,7 +235,7 @@ class FlowPart(View):
         if dataset.image_shape is None:
             self.refresh()
         else:
-            # A new image, like a stroke, makes the canvas emit `drawn`. The slot `_drawn` then refreshes the view.
+            # The canvas emits `drawn` for a new image as well as for a stroke, so the slot `_drawn` refreshes the view.
             self._shown.show_on(self.view.canvas)
 
     @Slot(object)
@@ -304,7 +305,7 @@ class FlowPart(View):
         if model.image_shape is None or here is None or there is None or np.array_equal(here, there):
             return text
         (low, size), (first, span) = here[:, 0], there[:, 0]
-        return f"{text}; 0–1 means {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
+        return f"{text}; the range 0–1 is {low:g} … {low + size:g} here, but {first:g} … {first + span:g} in training"
 
     def _take_stack(self) -> None:
         """Update the layers that the view shows. While the same data are fitted again, keep the previous layers."""
@@ -424,7 +425,7 @@ def flow_columns(
     limit : float or None
         The colour map ranges from −limit to limit. If None, the limit of each tile is its largest absolute value.
     stale : bool
-        True to draw the layers in grey and without numbers, because they do not match the current parameters.
+        True if the layers are drawn in grey and without captions, because they do not match the current parameters.
     """
 
     def scale_of(values: NDArray[Any]) -> ColorScale:

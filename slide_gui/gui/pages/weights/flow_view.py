@@ -77,7 +77,8 @@ class FlowLayout(ImageLayout):
         tile = next((s for s in small if self._fits(self._least(s), s)), small[-1])
         drawn = [s for s in small if s * longest <= max(_CANVAS, tile * longest)]
         least = self._least(tile)
-        # If the captions below the tiles need the width, the canvas shrinks, but at most to half its preferred size.
+        # If the captions below the tiles need more width, the canvas shrinks, but to no less than half its preferred
+        # size.
         passes = (_RANGE, max(least, 0.5 * _CANVAS / longest)), (_SYMBOLS, least)
         fitting = (s for wide, smallest in passes for s in drawn if s >= smallest and self._fits(s, tile, wide))
         return next(fitting, least), tile
@@ -178,7 +179,10 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance from a tile to its title and captions: space for the focus ring of the canvas, or 0."""
+        """Return the distance from a tile to its title and captions.
+
+        The title and captions of the canvas leave space for its focus ring.
+        """
         return 0.0 if self.bars or box != self.canvas else MARGIN
 
     def down(self, column: int) -> QLineF:
@@ -194,7 +198,7 @@ class FlowLayout(ImageLayout):
         middle = stop.left() - 0.35 * ARROW
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # The next column starts the second row of layers.
-            middle += 0.1 * ARROW  # The shift prevents two arrows from overlapping.
+            middle += 0.1 * ARROW  # This shift to the right prevents two arrows from overlapping.
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -251,7 +255,7 @@ class FlowColumn:
     across : str
         Label of the arrow to the next column, such as "T".
     stale : bool
-        True to draw the column in grey, because newer weights are being computed.
+        True if the column is drawn in grey, because newer weights are being computed.
     """
 
     upper: FlowTile
@@ -290,7 +294,7 @@ class FlowView(Picker):
     # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show these columns. If the canvas is visible, it replaces the tile of x and keeps the image that it shows."""
+        """Show the given columns. If the canvas is visible, it replaces the tile of x and keeps its image."""
         same = len(columns) == len(self.columns)
         self.columns = columns
         first = columns[0].lower.values if columns else None
@@ -446,7 +450,7 @@ class FlowView(Picker):
 
 
 def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
-    """Draw an arrow that passes through these points and ends at the last one."""
+    """Draw an arrow that passes through the given points and ends at the last one."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.25))
     painter.drawPolyline(QPolygonF(points))

@@ -247,7 +247,8 @@ class WeightsPage(Page):
 
     @Slot()
     def _recolour(self) -> None:
-        # The slot `refresh` is inherited. PySide would not disconnect it from this signal when the page is destroyed.
+        # The signal is not connected to the inherited slot `refresh`, because PySide would not disconnect it when the
+        # page is destroyed.
         self.refresh()
 
     def _renew(self) -> None:

@@ -17,7 +17,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""The labels of the colour bar if tiles have different colour limits, because no limit applies to all tiles."""
+"""The labels of the colour bar if tiles have different colour limits, so that no number applies to all tiles."""
 
 # The colour limit is below the largest weight, because small weights would otherwise be hardly visible.
 STRENGTH = 0.4
@@ -145,7 +145,7 @@ _Shown = Layer | ApproximateLayer
 
 
 class TileSource:
-    """Creates the tiles that show rows of W on the Weights page.
+    """The source of the tiles that show rows of W on the Weights page.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class TileSource:
         return not fitting.is_fresh(layer)
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
-        """Return tiles with the rows of W that reconstruct these features, from fitted layers or from a preview."""
+        """Return tiles with the rows of W that reconstruct the given features, from fitted layers or from a preview."""
         state, fitting = self._workspace.state, self._workspace.fitting
         levels, layers = state.selection.levels, range(1, state.parameters.depth + 1)
         quantity, shape = "contribution" if self.shows_contributions() else "", self.shape

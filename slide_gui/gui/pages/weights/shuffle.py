@@ -92,7 +92,7 @@ class ShuffleView(Experiment):
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
-            self._forget(dataset)  # The permutation belongs to data with a different number of features.
+            self._forget(dataset)  # Discard the permutation, which belongs to data with a different number of features.
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # Discard this fit, because the layers for the original pixels have changed.
         self.status.setText(worded(self._sentence(ready)))
@@ -139,7 +139,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             size = f"the largest weight or bias is {most}."
             if self.fit.stack.windows is not None:
-                return f"Shared kernels use pixel positions: W, put back in order, differs by {worst}; {size}"
+                return f"Shared kernels use pixel positions: W, put back in order, differs by up to {worst}; {size}"
             return f"W, put back in order, differs from the original by at most {worst}; {size}"
         if self._workspace.queue.wants(_CHANNEL):
             return f"Fitting to shuffled pixels, seed {self._seed}…"

@@ -61,7 +61,7 @@ class View(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current data, layers and selection. While the view is visible, the page calls this after changes."""
+        """Show the current data, layers and selection. The page calls this after changes while the view is visible."""
         raise NotImplementedError
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
@@ -69,7 +69,7 @@ class View(QWidget):
         return ()
 
     def numbers(self) -> str:
-        """Return the numbers of this view as tab-separated text, or "" if there are none."""
+        """Return the numbers shown in this view as tab-separated text, or "" if there are none."""
         return ""
 
     def _add_tiles(self, name: str) -> WeightTiles:

@@ -24,7 +24,7 @@ from slide_gui.text import layer_name, level
 
 _NO_COLOR = QColor(Qt.GlobalColor.transparent)
 _BETWEEN = 12
-_LEAST_WIDTH = 204  # Minimum width, in pixels, of the column with the image and the numbers.
+_LEAST_WIDTH = 204  # Minimum width, in pixels, of the column with the image and the table of weights.
 _LEAST_SIDE, _MOST_SIDE = 140, 504  # Smallest and largest side length of the image in pixels.
 _LINE = 16
 _HEADS = ("", "weight", "× RMS", "rank", "bias", "share")
@@ -50,7 +50,7 @@ class Readout(QWidget):
         self.setToolTip(wrapped(text))
 
     def set_lines(self, title: str, lines: list[tuple[str, ...]]) -> None:
-        """Show a title, and the name and numbers of each layer. The sign ≈ before a name marks approximate numbers."""
+        """Show a title, and the name and values of each layer. The sign ≈ before a name marks approximate values."""
         self._title, self._lines = title, lines
         self.setAccessibleDescription("; ".join([title, *map(" ".join, lines)]))
         self.update()
@@ -191,7 +191,7 @@ class WeightsView(View):
             self._arrange()
 
     def _show_numbers(self) -> None:
-        """Show the numbers of the weight under the cursor in each layer.
+        """Show the weight under the cursor in each layer, with its contribution, rank, share and bias.
 
         If no weight is under the cursor, show the weight of the selected pixel in its own reconstruction.
         """

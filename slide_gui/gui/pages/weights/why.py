@@ -41,14 +41,14 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare the filled images. W is the same for any hidden pixels; the best map for these is usually better.",
+        "Compare the filled images. W does not depend on the hidden pixels; the best map for them is usually better.",
         name=FILL,
         title="Hidden pixels filled",
         make=late("slide_gui.gui.pages.weights.fill", "FillView"),
         about="two ways to fill in hidden pixels",
     ),
 )
-"""The experiments in the order of their tabs. The second argument of each `ViewSpec` is shown above the experiment."""
+"""The experiments in the order of their tabs. The `tip` of each `ViewSpec` is shown above the experiment."""
 _KERNELS = "Press “Shuffle pixels”. One kernel for all pixels uses the positions of pixels, so W changes."
 
 
