@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_SWITCH_SECONDS = 0.001  # A thread gives up the global interpreter lock after this number of seconds.
+_SWITCH_SECONDS = 0.001  # Number of seconds after which a thread gives up the global interpreter lock.
 _COLLECT_MILLISECONDS = 2000
 _MANY_MODULES = 100
 _SCREENSHOT_MILLISECONDS = 60_000
-# The main thread sleeps for this number of seconds between two passes of an event loop that waits for a worker thread.
+# Number of seconds for which the main thread sleeps between two passes of an event loop that waits for a worker thread.
 # Without the sleep, the worker thread could not get the global interpreter lock.
 _PAUSE = 0.01
 

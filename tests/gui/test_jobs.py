@@ -287,7 +287,7 @@ def test_that_an_estimate_over_5_s_or_500_mb_is_offered_by_a_button(window, monk
     assert runs.estimated is None
     monkeypatch.setattr(curves, "_paper_error", lambda part: 1.49)  # its mark alone is in the plot
     curves.refresh()
-    assert curves.status.text() == "There are no points yet. Press Sweep, or press Estimate this point."
+    assert curves.status.text() == "There are no points yet. Press Sweep, or press “Estimate this point”."
     curves.estimate_button.click()
     assert not curves.estimate_button.isVisible()
     wait(lambda: not runs.estimate.running)
@@ -434,7 +434,7 @@ def test_that_each_error_names_the_rows_it_was_measured_on(window, monkeypatch):
     assert f" of {latest.result.n_test} held-out rows" in curves.sentence.text()
     n = latest.done[0].rate.n
     assert f"curves: error on at least {n} validation rows in each of" in curves.status.text()
-    assert f"estimate without learned widths: error on {n} validation rows" in curves.status.text()
+    assert f"estimate: error on {n} validation rows" in curves.status.text()
     assert n != latest.result.n_test
 
 

@@ -112,7 +112,7 @@ class ExportController(QObject):
         self._session = ""
 
     def ask(self, options: Sequence[ExportOption], why_nothing: str, session: Callable[[], str]) -> None:
-        """Ask the user what to export and to which path, then write the export.
+        """Ask the user what to export and to which path, and then write the file or folder.
 
         Parameters
         ----------
@@ -201,13 +201,13 @@ _FORMATS = {
     ),
 }
 _TEXTS = ("csv", "tex", "md")
-# Maximum size of the dialog in pixels, its maximum size as a fraction of the window's size, and the width in pixels of
-# the column with the controls.
+# Maximum size of the dialog, in pixels and as a fraction of the window's size, and width in pixels of the column with
+# the controls.
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 308
-# At a resolution of at most this number of dots per inch, small text would be illegible. A preview is therefore drawn
-# at twice its size and scaled down.
+# Largest resolution, in dots per inch, at which small text would be illegible. The preview is then drawn at twice its
+# size and scaled down.
 _FINE = 100
-_REST_MILLISECONDS = 120  # The preview is redrawn after the settings have been unchanged for this time.
+_REST_MILLISECONDS = 120  # Time without a change of the settings after which the preview is redrawn.
 
 
 class ExportDialog(QDialog):

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import label
 
-# At this resolution in dots per inch, the smallest text in a figure for print (5 points) is 8 pixels high.
+# Resolution, in dots per inch, at which the smallest text in a figure for print (5 points) is 8 pixels high.
 _LEGIBLE = 116
 _MM_PER_INCH = 25.4
 

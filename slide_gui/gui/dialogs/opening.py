@@ -124,7 +124,7 @@ class Opening(QObject):
 
 # Maximum number of characters shown of a class or column name, and maximum number of columns in the menu.
 _LONGEST, _MOST_IN_MENU = 12, 100
-_LOWEST_WINDOW = 700  # The first rows are previewed only in windows of at least this height in pixels.
+_LOWEST_WINDOW = 700  # Minimum height, in pixels, of a window in which the first rows are previewed.
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _SIDE = 3, 6, 8, 48
 
 
@@ -159,7 +159,7 @@ class ReadingPreview(QFrame):
         top = nested(column, QHBoxLayout(), spacing=8)
         self._title = placed(top, ElidedLabel("", self, "heading"), 1)
         self.choose_button = add_button(self, top, "Choose label column", clicked=self._choose)
-        tip = "Replace the numeric labels by three classes, each with about a third of the training rows"
+        tip = "Replace the numeric labels with three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, top, "Cut into three ranges", tip, clicked=self._cut)
         tip = "Reopen the images with the labels from the file in the same folder"
         self.labels_button = add_button(self, top, "Use these labels", tip, clicked=self._use_labels)
@@ -348,8 +348,8 @@ class ReadingPreview(QFrame):
     def reading(self) -> ParseOptions:
         """Return the settings for reading the files, as set in the controls.
 
-        A setting that the program guessed and the user did not change remains unset, so that the program guesses it
-        again when it reads the files.
+        Settings that were guessed and that the user has not changed remain unset. The program guesses them again when
+        it reads the files.
         """
         dataset, before = self._workspace.dataset, self._source_options()
         if dataset is None:

@@ -51,7 +51,7 @@ class TourCard(QFrame):
     Attributes
     ----------
     action, result : PlainLabel
-        Labels that describe what the user should do, with links to commands, and what the user then sees.
+        Labels that describe the action, with links to commands, and the result of the action.
     state : PlainLabel
         Label with the number of the card, such as "2 of 9", and a tick mark after the user has completed the action.
     back, next, leave : QPushButton

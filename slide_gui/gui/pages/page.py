@@ -134,12 +134,12 @@ class Page(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the current state of the window if the page is visible."""
+        """Update the contents of the page if the page is visible."""
         if self.isVisible():
             self._renew()
 
     def _renew(self) -> None:
-        """Show the current state of the window. This method is called only while the page is visible."""
+        """Update the contents of the page. This method is called only while the page is visible."""
 
     def needs(self) -> frozenset[str]:
         """Return the names of the panel's sections that affect the current view.

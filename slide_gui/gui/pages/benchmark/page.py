@@ -65,7 +65,7 @@ _NOTES = (
     "Brackets contain 95 % confidence intervals, which include the variation over test rows and over several splits. "
     "Marks show significant differences (p < 0.05 after Holm’s correction; t-test, or McNemar’s test for one split)."
 )
-_QUICK = "quick protocol: 600 training rows; errors are not comparable with the paper"
+_QUICK = "quick protocol: 600 training rows; errors are not comparable with those in the paper"
 
 
 class EvaluationPage(Page):

@@ -17,9 +17,9 @@ from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 LABELS = 124  # Width in pixels of the labels to the right of the plot.
 FEWEST = 10
-"""The horizontal axis spans at least this number of iterations, even if fewer have been computed."""
+"""The smallest number of iterations that the horizontal axis spans, even if fewer have been computed."""
 DECADES = 30.0
-"""The vertical axis is logarithmic if the criterion's largest value is at least this many times its smallest value."""
+"""The smallest ratio of the criterion's largest to its smallest value for which the vertical axis is logarithmic."""
 SIDE = 0.015
 """The margin at both ends of an axis, as a fraction of its length. It keeps the outermost dots visible."""
 

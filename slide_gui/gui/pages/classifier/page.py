@@ -38,7 +38,7 @@ _PLACEHOLDERS = (
     "Misclassified images appear after a test on the open data.",
 )
 _TRAIN = "Learn the widths and C, train on all training rows, then test"
-_CANCEL = "Cancel the training; Continue resumes it where it stopped"
+_CANCEL = "Cancel the training; the button Continue resumes it where it stopped"
 _VARIANCES = [
     Choice(f"{share:g}", f"{100 * share:g} % of variance", "keep components that explain this share of the variance")
     for share in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -331,11 +331,11 @@ class ClassifierPage(Page):
         self._show_gallery(result, self._cell, stale)
 
     def _describe_error(self, result: RunResult) -> str:
-        """Describe on which rows the error was measured: their number, their kind (test or validation) and the fold."""
+        """Describe the number, kind (test or validation) and fold of the rows on which the error was measured."""
         held_out, over_folds = result.spec.held_out, self._controller.folds_rate
         if over_folds is not None:
             text = f"test error over all folds; each of the {count(over_folds.n)} {self._unit()}s is tested once"
-            return text if held_out is None else f"{text} · results below are for {held_out}: {result.rate}"
+            return text if held_out is None else f"{text} · the results below are for {held_out}: {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
         text = f"{result.spec.evaluate} error on {count(result.n_test)} {unit}s, with 95 % confidence interval"
         split = f"split {result.spec.split}, seed {result.spec.seed}" if result.spec.training == "split" else ""

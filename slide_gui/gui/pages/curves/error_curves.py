@@ -17,7 +17,7 @@ from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
 from slide_gui.text import counted, fixed, level, per_cent
 
 REACH = 12
-"""The mouse selects a point if the pointer is at most this number of pixels away from the point."""
+"""The largest distance, in pixels, from the mouse pointer to a point that the mouse selects."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
@@ -26,7 +26,7 @@ RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # Diameter in pixels of a point, including its edge.
 CHOSEN = "best on validation"  # Legend entry for the ring around the point with the smallest validation error.
 SIDE = 0.02
-"""The noise axis extends by this margin beyond 0 and 1, so that points at these levels are drawn completely."""
+"""The margin of the noise axis beyond 0 and 1. It is large enough to draw points at these noise levels completely."""
 
 
 class ErrorPlot(Plot):

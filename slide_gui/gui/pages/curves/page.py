@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # Delay between the last movement of a slider and the start of an estimate.
-_NEAR = 0.004  # Noise levels are treated as equal if they differ by less than this value.
+_NEAR = 0.004  # Difference below which two noise levels are treated as equal.
 
 
 class CurvesPage(Page):
@@ -87,7 +87,7 @@ class CurvesPage(Page):
         name_box(self.shown, "Curves shown")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.shown.activated.connect(self._choose_shown)
-        tip = "Train with median widths at the current noise level and depth, and estimate the error"
+        tip = "Estimate the error at the current noise level and depth without learning the kernel widths"
         self.estimate_button = add_button(self, row, "Estimate this point", tip, clicked=self._estimate_offered)
         row.addStretch(1)
         self.sentence = placed(self.column, label("", self, "", wraps=True, accessibleName="Result of the trial"))
@@ -101,8 +101,8 @@ class CurvesPage(Page):
     def setting(self) -> Setting | None:
         """Return the settings shared by the runs whose errors are plotted, or None if the data have no labels.
 
-        These are the settings that the user has selected, or else the settings of the requested sweep, or else the
-        settings with which most runs were stored.
+        The settings are those that the user has selected. Without a selection, they are those of the requested sweep
+        or, without a sweep, those with which most runs were stored.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
@@ -166,7 +166,7 @@ class CurvesPage(Page):
             doing = f"{trial.title}, {results}" if isinstance(trial, TrialState) else "starting"
             text = f"Trying these data: {doing}…"
         elif task.stopped:
-            text = f"The trial was cancelled after {results}. To start it again, press Try on my data."
+            text = f"The trial was cancelled after {results}. To start it again, press “Try on my data”."
         self.sentence.setText(text)
         self.sentence.setToolTip(trial.details if isinstance(trial, Trial) else "")
         self.sentence.setVisible(bool(text))
@@ -318,7 +318,7 @@ class CurvesPage(Page):
 
     def _why_empty(self) -> str:
         """Explain why there are no points, and what the user can do."""
-        other = "move the noise slider and wait" if self._controller.offered is None else "press Estimate this point"
+        other = "move the noise slider and wait" if self._controller.offered is None else "press “Estimate this point”"
         waits = "The sweep has no result to plot yet." if self._controller.sweep.running else ""
         return self._controller.why_not() or waits or f"There are no points yet. Press Sweep, or {other}."
 
@@ -477,12 +477,12 @@ def _part(setting: Setting | None) -> str:
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Describe on how many rows the errors are counted.
+    """Describe the number of rows on which the errors are counted.
 
     The curves, the point that a sweep is computing, and the estimate are described separately.
     """
     texts = []
-    names = {"done": "curves", "running": "current point", "refining": "estimate without learned widths"}
+    names = {"done": "curves", "running": "current point", "refining": "estimate"}
     for state, name in names.items():
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
@@ -510,5 +510,5 @@ def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointS
     """
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate
-    note = "estimate with median widths, or those learned at the nearest noise level" if state == "refining" else ""
+    note = "estimate with widths from the nearest noise level, or with median widths" if state == "refining" else ""
     return ErrorPoint(*place, rate, "", state, note)

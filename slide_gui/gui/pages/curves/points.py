@@ -31,7 +31,7 @@ class ErrorPoint:
     note : str
         Further lines of the tooltip, such as the computing time.
     by : str
-        Criterion by which the widths were learned, in words for the tooltip.
+        Description, for the tooltip, of the criterion by which the widths were learned.
     validation : float or None
         Error on the validation rows in per cent, or None if there are no validation rows.
     chosen : bool

@@ -208,7 +208,7 @@ _SAMPLE = 500  # Approximate number of rows that are measured to determine the w
 _WIDEST, _NARROWEST_TAG = 320, 80
 # Smallest widths in pixels of column 1 (data sets) and column 2 (methods).
 _LEAST_WIDTHS = {1: 104, 2: 80}
-_WIDTH_STEP = 10  # Each key press changes the width of a column by this number of pixels.
+_WIDTH_STEP = 10  # Number of pixels by which each key press changes the width of a column.
 
 
 class RunDelegate(QStyledItemDelegate):

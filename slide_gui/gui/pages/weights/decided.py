@@ -258,9 +258,9 @@ class DecidedPart(QWidget):
         dataset, flip = self._workspace.dataset, self.controller.flip
         assert dataset is not None
         by = _margin_text(decision.margin)
-        # A negative margin means that the SVM for these two classes prefers the second one. The first is predicted
-        # because it has more votes of the pairwise SVMs, or because both have equally many votes and its sum of margins
-        # is larger.
+        # A negative margin means that the SVM for these two classes prefers the second one. The first class is
+        # predicted because it has more votes of the pairwise SVMs or, with equally many votes, the larger sum of
+        # margins.
         if decision.margin < 0:
             is_tied = decision.votes[decision.first] == decision.votes[decision.second]
             by = "the sum of margins" if is_tied else "votes"

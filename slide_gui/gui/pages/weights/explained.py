@@ -22,11 +22,11 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import count, fixed, layer_name, number, significant
 
-# If the recomputed E[P]_ab is below this fraction of E[Q]_aa, it is a rounding error and is shown as 0.
+# Fraction of E[Q]_aa below which the recomputed E[P]_ab is a rounding error and is shown as 0.
 _ROUNDING = 1e-10
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
-_MEANINGS_FROM = 640  # A table with at least this width in pixels also shows the meaning of each step.
-_TILES_LEAST = 110  # The table leaves at least this height in pixels for the controls and tiles.
+_MEANINGS_FROM = 640  # Minimum width, in pixels, of a table that also shows the meaning of each step.
+_TILES_LEAST = 110  # Minimum height, in pixels, that the table leaves for the controls and tiles.
 _SCRIPT = re.compile(r"([_^])\{([^}]*)\}")
 
 
@@ -216,7 +216,7 @@ class ExplainedWeight(Experiment):
 
     def numbers(self) -> str:
         lines = self.table.lines
-        if not lines or not lines[-1].value:  # There are no steps, or the last one has no value.
+        if not lines or not lines[-1].value:  # Without steps, or without the value of the last step, there is no text.
             return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]

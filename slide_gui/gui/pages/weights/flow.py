@@ -42,11 +42,11 @@ from slide_gui.text import count, counted, dataset_title, layer_name, mean_squar
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-# Passing an image of d features through l layers takes l·d² multiplications. The GUI thread computes at most
-# this number of them, which takes 6 ms. Larger computations run in the job queue.
+# Largest number of multiplications that the GUI thread computes for an image, in 6 ms. Passing an image of d features
+# through l layers takes l·d² multiplications. Larger computations run in the job queue.
 _AT_ONCE = 16_000_000
 _BRUSHES = (1, 2, 3, 5)
-_LOW = 540  # If the view is lower than this number of pixels, the prediction is shortened to one line.
+_LOW = 540  # Height of the view, in pixels, below which the prediction is shortened to one line.
 # Smallest width of the row that shows the image's name and buttons, and largest width of the colour bar, in pixels.
 _IMAGE_ROW, _BAR = 232, 260
 _UNLIKE = "This image is unlike the training images: few of them share its bright pixels, or it is blank."
@@ -351,8 +351,9 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        # The caption of the colour bar lists the tiles to which it applies. Images of x, and of T(hᵏ) without negative
-        # values, are drawn in grey. If features are not pixels, such tiles show bars with the colour limits ±1.
+        # The caption of the colour bar names the tiles to which the bar applies. Images of x, and of T(hᵏ) without
+        # negative values, are grey instead. If features are not pixels, these tiles show bars with the limits ±1. The
+        # colour bar applies to them as well if its limits are ±1.
         shown = "T, hᵏ" if _has_negative_t(flow) else "hᵏ"
         shown = "x, T, hᵏ" if dataset.image_shape is None and limit == 1.0 else shown
         self._bar.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else (shown,)))

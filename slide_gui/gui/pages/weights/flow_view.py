@@ -32,7 +32,7 @@ EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 144
 # Preferred side length of the canvas, and largest side length of any image, in logical pixels.
 _CANVAS, _LARGEST = 252, 336
-_DRAWABLE = 6  # An image pixel of this side length, in logical pixels, is easy to hit with the mouse.
+_DRAWABLE = 6  # Side length, in logical pixels, of an image pixel that is easy to hit with the mouse.
 _LINES = 2  # Number of lines of text below a lower tile.
 # Width of a caption below a tile, and smallest gap between the captions of two columns, in pixels.
 _WORDS, _MARGIN = 96, 10
@@ -228,7 +228,7 @@ class FlowTile:
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32, or None
-        The values shown, read-only. NaN marks a feature that was set to 0; None leaves the tile empty.
+        The values shown, in a read-only array. NaN marks a feature that was set to 0; None leaves the tile empty.
     scale : ColorScale
         Colour scale. The scale `INK` is drawn as dark ink on white paper in the light theme.
     lines : tuple of str

@@ -57,7 +57,7 @@ VIEWS = (
         make=WhyView,
     ),
 )
-"""The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The first is created with the page."""
+"""The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The page is created with the first view."""
 
 # Sessions saved by version 0.1 identify the view by a number. This table maps the number to the name of the view.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
@@ -82,7 +82,8 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self._brush = 1
         self._views = placed(self.column, QStackedWidget(self), 1)
-        # Without a minimum size, the page could not be smaller than its largest view, even if that view is hidden.
+        # Set a minimum size. Otherwise, the page could not be smaller than its largest view, even if that view is
+        # hidden.
         self._views.setMinimumSize(200, 160)
         self.tabs.idClicked.connect(self._tab_chosen)
         self._view(VIEWS[0])

@@ -127,7 +127,7 @@ class ShownRow:
     rms : ndarray of shape (d,), or None
         Root mean square of each feature of the layer's input; None if it is unknown.
     shown : ndarray of shape (d + 1,)
-        The values shown in tiles: the weights, or the contributions (weights × RMS of the input), and the bias last.
+        The values shown in tiles: the weights or the contributions (weights × RMS of the input), with the bias last.
     stale : bool
         True if the row was computed with parameters other than the current ones.
     approximate : bool

@@ -1,7 +1,7 @@
 """The experiment that fits the layers to shuffled pixels.
 
-If the rows and columns of the fitted weight matrix are put back in their original order, this matrix equals the matrix
-W that is fitted to the original pixels.
+After its rows and columns are put back in their original order, the fitted weight matrix equals W, the matrix that is
+fitted to the original pixels.
 """
 
 import numpy as np

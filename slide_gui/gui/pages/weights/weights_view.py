@@ -250,7 +250,7 @@ class WeightsView(View):
 
 
 def _numbers(row: ShownRow, source: int) -> tuple[str, str, str, str, str]:
-    """Format a weight, its contribution and rank, the bias of its row, and its share of the magnitudes in the row."""
+    """Format a weight, its contribution and rank, the bias of its row, and its share of the row's summed magnitudes."""
     size, weight = np.abs(row.shown[:-1]), float(row.weights[source])
     rank, total = int(np.count_nonzero(size > size[source])) + 1, float(size.sum())
     contribution = "–" if row.rms is None else short_signed(weight * float(row.rms[source]))
