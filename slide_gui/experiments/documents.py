@@ -1,4 +1,4 @@
-"""Read frozen dataclasses from JSON documents, checking the type of every value before its use."""
+"""Create frozen dataclasses from JSON documents, after checking the type of every value."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _MOST = (1 << 63) - 1
 def from_document(
     kind: Callable[..., T], document: object, name: str = "", given: Mapping[str, Any] = MappingProxyType({})
 ) -> T:
-    """Create an instance of a dataclass from a JSON object with its field values. Omitted fields get their defaults.
+    """Create an instance of a dataclass from a JSON object of field values. Omitted fields get their default values.
 
     Parameters
     ----------
@@ -132,8 +132,9 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode("utf-8", "surrogateescape")  # File names may contain bytes that are not UTF-8.
-    except UnicodeEncodeError:  # JSON allows one half of a surrogate pair, but UTF-8 does not.
+        # File names may contain bytes that are not UTF-8, which Python represents by surrogate escapes.
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # JSON allows half of a surrogate pair, which UTF-8 cannot encode.
         return False
     return True
 
@@ -155,7 +156,7 @@ def _refuse(value: object, name: str, hint: Any) -> NoReturn:
 
 
 def _expected(hint: Any) -> str:
-    """Describe the type that a type hint requires, in words for an error message."""
+    """Describe, for an error message, which type a type hint requires."""
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_expected(choice) for choice in get_args(hint))
     return _PLAIN[hint][1] if hint in _PLAIN else "a list" if get_origin(hint) is tuple else "a JSON object"

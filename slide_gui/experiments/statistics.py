@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from slide_gui.error_rate import LEVEL, ErrorRate, Errors, error_matrix
 
 _FEW_SPLITS = 10
-_LEAST_P = 1e-100  # `stdtrit` is wrong for much smaller probabilities.
+_LEAST_P = 1e-100  # SciPy's function `stdtrit` returns wrong values for much smaller probabilities.
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,21 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
     """Estimate the mean of the errors of several splits on the same test rows, by a two-way random-effects model.
 
     The variance of the mean is s²_rows/n + s²_splits/k − MS_E/(k n), but at least the larger of the first two terms.
-    Here s²_rows is the variance of the n mean errors of the test rows, and s²_splits is the variance of the k mean
-    errors of the splits. MS_E is the mean square of the interaction. The last term is subtracted, because each of the
-    first two terms already includes the interaction. The degrees of freedom follow from Satterthwaite's formula.
+    Each test row and each split has a mean error. s²_rows is the variance of the n mean errors of the test rows, and
+    s²_splits is that of the k mean errors of the splits. MS_E is the mean square of the interaction. The last term is
+    subtracted, because each of the first two terms already includes the interaction. The degrees of freedom follow from
+    Satterthwaite's formula.
 
     With few splits, tests with Satterthwaite's approximation reject a true null hypothesis too often. At a significance
-    level of 5 %, the simulated rates of rejection were up to 12.7 % with two splits, 7.7 % with three, 5.9 % with five
-    and 5.2 % with ten. With fewer than ten splits, each quantile of Student's t distribution is therefore raised to at
-    least the approximation by Cochran and Cox. This approximation is a weighted mean of the quantiles for k − 1 and for
-    n − 1 degrees of freedom. The weight of the quantile for k − 1 is the fraction of the variance that is due to
-    splits.
+    level of 5 %, the simulated rejection rates were up to 12.7 % with two splits and 7.7 % with three. They were up to
+    5.9 % with five splits and 5.2 % with ten. With fewer than ten splits, each quantile of Student's t distribution is
+    therefore raised to at least the approximation by Cochran and Cox. This approximation is a weighted mean of the
+    quantiles for k − 1 and for n − 1 degrees of freedom. The weight of the quantile for k − 1 is the fraction of the
+    variance that is due to splits.
 
-    Far below 5 %, p-values of few splits are still too small. In simulations with normally distributed errors that
-    varied mainly between splits, p was below 0.001 in 0.5 % of the tests with two splits and in 0.2 % with three.
+    Far below 5 %, p-values of few splits are still too small. This was simulated with normally distributed errors that
+    varied mainly between splits. The p-value was below 0.001 in 0.5 % of the tests with two splits, and in 0.2 % of
+    those with three.
 
     Parameters
     ----------
@@ -135,7 +137,9 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits that share their test rows; None if their test rows differ, or for one test row.
+    """Return the mean error of splits that share their test rows, or None if no interval can be computed for it.
+
+    No interval can be computed if the test rows differ, or if the splits have different errors on a single test row.
 
     The result is cached, because the same means are needed at every progress report of an evaluation.
     """

@@ -63,7 +63,7 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run_unde
 
 def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli, tiny):
     learned = "tiny.npz --noise 0.4 --depth 1 --starts 1"
-    assert "\nwidths by span: " in cli(f"train {learned}").out
+    assert "\nlearned widths (span): " in cli(f"train {learned}").out
     assert cli(f"sweep {learned} --store s.sqlite").out.splitlines()[-2].endswith(" span")
     with RunStore("s.sqlite") as store:
         (stored,) = store.runs()

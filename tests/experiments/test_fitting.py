@@ -317,8 +317,8 @@ def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold_a
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        (five(OWN_DATA)[:1], "averages 2 to 10 runs, got 1"),
-        (five(OWN_DATA) * 2 + five(OWN_DATA)[:1], "got 11"),
+        (five(OWN_DATA)[:1], "averages 2 to 10 runs, not 1"),
+        (five(OWN_DATA) * 2 + five(OWN_DATA)[:1], "not 11"),
         ([*five(OWN_DATA), spec(OWN_DATA, training="split")], "training differs between the averaged runs"),
         ([*five(OWN_DATA), spec(rectangles(50))], "fingerprint differs between the averaged runs"),
         ([*five(OWN_DATA), spec(OWN_DATA, method="sda")], "cannot average SdA, which is not a single SVM; leave it"),
@@ -335,7 +335,7 @@ def test_that_members_are_refused_without_the_method_and_the_method_by_model_fil
         RunSpec.mean_of([])
     with pytest.raises(ValueError, match="slide-svm does not average runs; use method mean-margin"):
         spec(OWN_DATA, members=tuple(five(OWN_DATA)))
-    with pytest.raises(ValueError, match="cannot hold SLIDE-SVM, mean of five; use slide-svm, median or raw-svm"):
+    with pytest.raises(ValueError, match="store the method SLIDE-SVM, mean of five; use slide-svm, median or raw-svm"):
         trained_model(OWN_DATA, run(OWN_DATA, RunSpec.mean_of(five(OWN_DATA))))
 
 

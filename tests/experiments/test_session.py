@@ -276,15 +276,15 @@ def test_that_method_and_choices_are_described(changes, words):
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
-        (ChosenBy("span"), "widths by span"),
-        (ChosenBy("span", False, 0.2, 0.3), "widths by span"),  # as earlier versions stored it
+        (ChosenBy("span"), "learned widths (span)"),
+        (ChosenBy("span", False, 0.2, 0.3), "learned widths (span)"),  # as earlier versions stored it
         (
             ChosenBy("press", False, 0.181, 0.25, 500),
-            "widths by press: 18.1 % of 500 held-out rows misclassified; 25.0 % with median widths",
+            "learned widths (press): 18.1 % of 500 held-out rows misclassified; 25.0 % with median widths",
         ),
         (
-            ChosenBy("radius-margin", True, 0.334, 0.251, 200),
-            "median widths (guard): 25.1 % of 200 held-out rows misclassified; 33.4 % with widths by radius-margin",
+            ChosenBy("press", True, 0.334, 0.251, 200),
+            "median widths (guard): 25.1 % of 200 held-out rows misclassified; 33.4 % with learned widths (press)",
         ),
     ],
 )
@@ -405,9 +405,9 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
     [
         (np.zeros((6, 6)), "expected float64 of shape"),
         (np.zeros((6, 7), np.float32), "expected float64 of shape"),
-        (np.full((6, 7), np.inf), "NaN, infinity or numbers that are too large"),
-        (np.full((6, 7), -1e39), "NaN, infinity or numbers that are too large"),
-        (np.pad([[np.nan]], ((0, 5), (0, 6))), "NaN, infinity or numbers that are too large"),
+        (np.full((6, 7), np.inf), "NaN, infinity or numbers that are too large for float32"),
+        (np.full((6, 7), -1e39), "NaN, infinity or numbers that are too large for float32"),
+        (np.pad([[np.nan]], ((0, 5), (0, 6))), "NaN, infinity or numbers that are too large for float32"),
         (np.array([[{}, 1.0]], dtype=object), "Python objects, which are never read"),
     ],
 )

@@ -320,7 +320,7 @@ def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
         (0.6, 0, pytest.approx(0.2)),
     ]
     assert pooled([results[1], results[0], *results[2:]]) == found  # a cluster stores runs in any order
-    with pytest.raises(ValueError, match="compute every point on every split first"):
+    with pytest.raises(ValueError, match="compute the same on every split first"):
         pooled(results[:3])
     with pytest.raises(ValueError, match="needs validation errors"):
         pooled([candidate(None, split=0), candidate(0.1, split=1)])

@@ -78,7 +78,7 @@ def test_that_a_matrix_fills_the_figure_with_every_count_on_sharp_cells_and_the_
     assert axes.bbox.x1 > 0.9 * figure.bbox.width
     assert [int(text.get_text()) for text in axes.texts] == result().confusion.ravel().tolist()
     assert min(axes.get_images()[0].get_size()) >= 400
-    assert result().widths in {"widths by press", "median widths (guard)"} & set(texts(figure))
+    assert result().widths in {"learned widths (press)", "median widths (guard)"} & set(texts(figure))
 
 
 def test_that_long_names_of_classes_remain_different_and_column_names_of_many_classes_distinct_and_apart():

@@ -120,7 +120,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert classifier.rate.text() == str(earlier.rate)
     assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
     assert "noise 0.30, depth 4 (the panel’s parameters differ)" in classifier.details.text()
-    assert "widths by span" in classifier.details.text()
+    assert "learned widths (span)" in classifier.details.text()
     assert "% with median widths" in classifier.details.toolTip()
     assert classifier.gallery.stale
     assert len(classifier.gallery.images) == len(earlier.misclassified)
@@ -161,12 +161,12 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
     results[1] = replace(results[1], classifier=replace(results[1].classifier, chosen=overruled))
     save(window, tmp_path, *results)
     curves = show_page(window, "curves")
-    assert curves.status.text().startswith("widths by span at 2 points, median widths (guard) at 1 point")
+    assert curves.status.text().startswith("learned widths (span) at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
     text = open_result(window, tmp_path, results[1])
     assert "median widths (guard): 25.1 % of 500 held-out rows misclassified" in text
-    assert "33.4 % with widths by span" in text
+    assert "33.4 % with learned widths (span)" in text
 
 
 def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_and_names_each_share(window):
@@ -253,7 +253,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
         assert spec.neighbour is None
     wait(lambda: len(window.session.library.runs) == 5)
     curves = show_page(window, "curves")
-    assert curves.shown.currentText() == "validation error · trained on 80 % · 20 labels · widths by radius-margin"
+    assert curves.shown.currentText().startswith("validation error · trained on 80 % · 20 labels · learned widths (")
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
@@ -357,7 +357,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     assert runs.comparison.tiles.rows[0].tiles[0].marker == window.workspace.state.selection.pins[1]
     assert all(each.height() >= each.heightForWidth(each.width()) > 20 for each in runs.comparison._captions)
     described = [each.text()[4:] for each in runs.comparison._captions]
-    assert sorted(text.rpartition("widths by ")[2] for text in described) == ["press", "radius-margin"]
+    assert sorted(text.rpartition(" widths ")[2] for text in described) == ["(press)", "(radius-margin)"]
     assert all(text.startswith("test error ") for text in described)
     tiles = runs.comparison.tiles
     assert [row.title for row in tiles.rows] == ["A", "B", "A − B"]

@@ -1,4 +1,4 @@
-"""The protocol of the evaluation, and the published errors and times. Both are read from files in `resources/`."""
+"""The protocol of the evaluation, and the published errors and times, as read from files in `resources/`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -144,8 +144,8 @@ class CellPlan:
     starts : int
         Number of starting points from which the kernel widths are learned.
     widths : {"learn", "median"}
-        How methods that can learn the kernel widths choose them. With "median", the widths are median distances times
-        one cross-validated factor.
+        Choice of the kernel widths by methods that can learn them. With "median", the widths are median distances, all
+        multiplied by the same cross-validated factor.
     C : float or None
         Penalty parameter of the SVM. None means that it is selected by cross-validation.
     labels : int or None
@@ -232,9 +232,9 @@ class CellPlan:
         All returned candidates are evaluated on the same validation set.
 
         A candidate with clearly more errors than the best candidate so far is excluded from further validation sets.
-        This is the case if the difference between their numbers of errors exceeds twice the square root of the sum of
-        both numbers. This limit is about two standard errors of the difference. The `averaged` best candidates are
-        never excluded.
+        The limit for the difference between their numbers of errors is twice the square root of the sum of both
+        numbers. This limit is about two standard errors of the difference. The `averaged` best candidates are never
+        excluded.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ def plan(
     extent : {"full", "quick"}
         Version of the evaluation: the full one, or a small one that is quick to compute.
     data, methods : sequence of str
-        Keys of the data sets and of the methods to include. Empty means all.
+        Keys of the data sets and of the methods to include. An empty sequence means all.
     splits : int, optional
         Number of splits. Default: the number in the protocol.
 
@@ -351,7 +351,7 @@ def plan(
     cells: list[CellPlan] = []
     for key in document["data"]:
         table = document[extent].get(key, {})
-        # If `table` is a string, it is the key of another data set, whose plan is used.
+        # If `table` is a string, it is the key of another data set, and the plan of that data set is used.
         table = document[extent][table] if isinstance(table, str) else table
         chosen = [method for method in document["methods"] if method in table and (not methods or method in methods)]
         cells += [_cell(key, method, table, splits) for method in chosen if not data or key in data]
@@ -369,7 +369,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     alike |= {name: settings[name] for name in _OF_ROW if name in settings}
     axes = table[method]
-    # If `axes` is a string, it is the key of another row, whose candidate values are used.
+    # If `axes` is a string, it is the key of another row, and the candidate values of that row are used.
     axes = table[axes] if isinstance(axes, str) else axes
     plan = CellPlan(key, method, table["splits"] if splits is None else splits, tuple(axes.items()), **alike)
     kind = plan.kind

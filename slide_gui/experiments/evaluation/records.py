@@ -71,7 +71,7 @@ class RecordFolder:
                 file.write(line + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:  # Add the file name, which the error of a failed write lacks.
+        except OSError as error:  # The error of a failed write lacks the file name, so it is added.
             error.filename = str(path)
             raise
         self.rows[row.hash] = row

@@ -63,7 +63,7 @@ def remaining_cost(
             continue
         fingerprint, shape = "" if info is None else info.fingerprint, shapes[task.plan.data]
         points = task.plan.candidates(fingerprint, "", task.split)
-        # The duration of a run does not depend on its validation set.
+        # The duration of a run does not depend on its validation set, so it is estimated only once for each candidate.
         seconds = [cost.seconds(RunKind.of(point.spec, shape)) for point in points[: task.plan.n_candidates]]
         runs = list(zip([point.spec for point in points], cycle(seconds))) if task.plan.selects else []
         # Computing hashes is slow, so they are not computed if the store cannot contain a run of this split.
@@ -124,7 +124,7 @@ class _SplitRuns:
     def __init__(self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int) -> None:
         self.task, self.rank, self._points, self._dataset = task, rank, points, dataset
         self.kind_of_final = self.kind_of(task.plan.final(points[-1]).spec)
-        self.runs: dict[str, StoredRun] = {}  # Completed candidate runs by hash.
+        self.runs: dict[str, StoredRun] = {}  # Maps the hash of each completed candidate run to this run.
         self.waiting: set[str] = set()
         """Hashes of the requested runs that have no result yet."""
         self.selected = task.plan.select(points, {})
@@ -240,7 +240,10 @@ class _Evaluation:
             self._add(split, spec, row)
 
     def _add(self, split: _SplitRuns, spec: RunSpec, row: StoredRun) -> None:
-        """Add a completed run to a split and the records. If it was the last one required, determine the next runs."""
+        """Add a completed run to a split and to the folder of results.
+
+        If all requested runs of the split are complete, determine the next runs of the split.
+        """
         if self._records is not None:
             self._records.add(split.task.plan.data, row)
         answer = split.add(spec, row)
@@ -267,7 +270,7 @@ class _Evaluation:
         self._report()
 
     def _measure_features(self) -> None:
-        """Measure the duration of SLIDE's feature generation on each data set for which no run has recorded it.
+        """Measure the duration of SLIDE's feature generation on each data set whose runs do not contain this duration.
 
         A data set is left out if the candidate that was selected in the last split has no layers.
         """

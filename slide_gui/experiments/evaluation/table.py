@@ -109,7 +109,7 @@ def stored_evaluation(
     rows : sequence of StoredRun
         Stored runs.
     known : sequence of DataInfo, optional
-        Descriptions of data sets, which are used instead of those derived from the stored runs.
+        Descriptions of data sets. They replace the descriptions that are derived from the stored runs.
     """
     infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
     data = tuple(infos[key] for key in dict.fromkeys(cell.data for cell in cells) if key in infos)
@@ -123,7 +123,7 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return the description of a data set with the row counts of the last run on it.
+    """Return the description of a data set, with the numbers of rows that the last run on this data set used.
 
     If the tables contain no result on the data set, return the description unchanged.
     """
@@ -133,7 +133,7 @@ def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
 
 
 def info_of(key: str, dataset: Dataset) -> DataInfo:
-    """Return the description of a data set in the evaluation."""
+    """Return the description that the evaluation uses for a data set."""
     sizes = len(dataset.train), dataset.n_test
     source = f"generated:{key}" if dataset.generated else key if dataset.key == key else dataset.source
     return DataInfo(key, dataset.name, dataset.generated, dataset.fingerprint, *sizes, source)
@@ -153,7 +153,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
-    """Return a state in which a result is added to the cell of `target`. A result that is None changes nothing."""
+    """Return a state in which `answer` is added to the cell of `target`, or the same state if `answer` is None."""
     if answer is None:
         return state
     cells = []
@@ -300,8 +300,8 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, the test is McNemar's exact test. McNemar's test is also used if all splits have the same
-    differences between the errors of the two methods, or if the estimated variance of the mean difference is 0.
+    split, or one test row, the test is McNemar's exact test. McNemar's test is also used if the errors of the two
+    methods differ in the same way in all splits, or if the estimated variance of the mean difference is 0.
 
     Attributes
     ----------
@@ -440,7 +440,7 @@ class EvaluationState:
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
-        """Comparisons of the other methods with SLIDE-SVM. Each key is a pair of the keys of data set and method.
+        """Comparisons with SLIDE-SVM. Each pair (key of data set, key of method) is mapped to the method's comparison.
 
         A pair is included if, for at least one split, both the method and SLIDE-SVM have results on the data set.
         """
@@ -494,8 +494,8 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     mean = int(differences.sum()) / differences.size
     identical = bool((differences == differences[0]).all())
     crossed = None if identical or differences.shape[1] < 2 else crossed_mean(differences)
-    # With few rows, the sums of the differences can be the same for all rows and for all splits. The estimated variance
-    # is then 0.
+    # If there are few rows, the differences can have the same sum for every row and for every split. In this case, the
+    # estimated variance is 0.
     if crossed is None or crossed.variance == 0.0:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)

@@ -163,7 +163,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
 
     method = METHODS[result.spec.method]
     if not method.plain:
-        raise ValueError(f"a model file cannot hold {method.text}; use slide-svm, median or raw-svm")
+        raise ValueError(f"a model file cannot store the method {method.text}; use slide-svm, median or raw-svm")
     dataset = divided_as(dataset, result.spec.fingerprint, result.spec.held_out)
     restored = restore(dataset, result, progress=progress)
     stack = restored.representation
@@ -311,7 +311,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
     members = {info.filename.removesuffix(".npy"): info for info in infos}
     if _MANIFEST not in members:
-        raise DataError(f"this archive has no manifest, so it is not a slide-gui model; {_REMEDY}", place)
+        raise DataError(f"this .npz file has no manifest, so it is not a slide-gui model; {_REMEDY}", place)
     _check_sizes(archive.infolist(), file_size, place)
     if members[_MANIFEST].file_size > _MANIFEST_BYTES:
         raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
@@ -386,6 +386,6 @@ def _member(
     # Weights beyond the range of float32 are refused, because the window converts weights to float32 to draw them.
     drawn = name.startswith("weights")
     if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
-        numbers = "NaN, infinity or numbers that are too large" if drawn else "NaN or infinity"
+        numbers = "NaN, infinity or numbers that are too large for float32" if drawn else "NaN or infinity"
         raise DataError(f"{name} contains {numbers}; {_REMEDY}", place)
     return np.ascontiguousarray(array)

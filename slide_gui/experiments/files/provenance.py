@@ -35,8 +35,8 @@ class FigureProvenance:
     source : DataSource
         Source of the data.
     points : tuple of SweepPoint
-        The points of a sweep that the figure shows. Error curves and heat maps show several points. Figures of a single
-        run show one point.
+        Points of a sweep that the figure shows. Each point is a run with its noise level, depth, split and seed. Error
+        curves and heat maps show several points. Figures of a single run show one point.
     numerics : str
         The results version (`RESULTS_VERSION`) of the program that drew the figure. Empty if it is not recorded.
     """
@@ -56,7 +56,7 @@ class FigureProvenance:
         """Reason why this program may compute numbers that differ from those in the figure. Empty if there is none."""
         if not self.numerics or is_current(self.numerics):
             return ""
-        return f"drawn with results version {self.numerics}; results of this version ({RESULTS_VERSION}) may differ"
+        return f"drawn with results version {self.numerics}, but version {RESULTS_VERSION} may give other results"
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Return the distinct runs of the figure. A run that starts from another run's widths comes after that run."""
@@ -128,7 +128,7 @@ class FigureProvenance:
             axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
             points.append(SweepPoint(spec=spec, **axes))
         if not points:
-            raise ValueError("the file contains no points of a sweep")
+            raise ValueError("the file lists no run that the figure shows")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
             raise ValueError("the source of the data must be a data set from the catalogue or a list of files")

@@ -65,8 +65,8 @@ class SessionRecord:
     ----------
     source : DataSource
         The source of the data. In a session file, the paths of the data are relative to the folder of the session file.
-        A session in an exported picture contains only the names of the data files, because full paths would reveal the
-        folder names on the user's computer.
+        A session in an exported picture contains only the names of the data files. Full paths would reveal the folder
+        names on the user's computer.
     fingerprint : str
         SHA-256 of the data, as in `Dataset.fingerprint`. Empty if unknown.
     parameters : StackParameters
@@ -121,7 +121,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return a session as a string to embed in a picture. All its characters are allowed in every picture format."""
+    """Return a session as a string to embed in a picture. Every picture format allows all characters of this string."""
     names = tuple(Path(name).name for name in record.source.paths)
     content = _content(_with_paths(record, names), indent=None)
     # An end mark is needed, because the bytes after the session in the picture file may look like base64.
@@ -134,7 +134,7 @@ def file_content(text: str) -> bytes:
 
 
 def _content(record: SessionRecord, indent: int | None) -> bytes:
-    """Return a session as JSON in UTF-8. Any bytes in file names that are not valid UTF-8 become JSON escapes."""
+    """Return a session as JSON in UTF-8. Bytes of file names that are not valid UTF-8 are written as JSON escapes."""
     text = json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
     return text.encode("utf-8", "backslashreplace")
 
@@ -214,8 +214,8 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
     """Find the data files of a session, and return the session with the current paths of these files.
 
-    Each data file is first expected at its path relative to the session file. If it does not exist there, a file with
-    its name is searched for in the folder of the session file and in `folders`.
+    Each data file is first looked up at its path relative to the session file. If it does not exist there, a file with
+    the same name is searched for in the folder of the session file and in `folders`.
 
     Parameters
     ----------

@@ -88,8 +88,8 @@ class DataSource:
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            # Early versions of the program did not have the fields in `usual`. They would reject these fields, which
-            # are therefore not written if they have their default values.
+            # Early versions of the program reject documents that contain a field in `usual`. These fields are therefore
+            # written only if their values differ from the defaults.
             reading = asdict(self.reading)
             usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
@@ -133,7 +133,7 @@ class DataSource:
     @classmethod
     def of(cls, texts: Sequence[str], seed: int = 0) -> Self:
         """Return the source that command-line arguments describe: a key of the catalogue, or files of a data set."""
-        # Without "./" in front of it, a path that begins with "-" would be parsed as an option.
+        # A path that begins with "-" would be parsed as an option, so "./" is put in front of it.
         texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]
         if len(texts) == 1:
             return cls.parse(texts[0], seed)
@@ -155,7 +155,7 @@ class DataSource:
         return [Path(path) for path in self.paths]
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
-        """Read or generate the data set, and hold out rows as a test set if it has none.
+        """Read or generate the data set. If it has no test set, hold out some of its rows as a test set.
 
         Raises
         ------

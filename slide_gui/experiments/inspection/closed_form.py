@@ -22,8 +22,8 @@ MOST_ROWS = 1200
 """Maximum number of rows from which weights are computed. If there are more rows, a fixed random sample is used."""
 
 _ROUNDING = 1e-6
-# Curves are fitted only to the errors of weights W_m with at least this number m of corrupted copies. With fewer
-# copies, the errors are irregular, because a rarely lit pixel may be 0 in all copies.
+# Smallest number m of corrupted copies for which the errors of W_m are used to fit curves. With fewer copies, the
+# errors are irregular, because a rarely lit pixel may be 0 in all copies.
 _SETTLED = 8
 
 
@@ -110,9 +110,9 @@ class Copies:
     def reference(self, feature: int | None = None) -> float | None:
         """Return the constant c of the curve c/√m that is fitted to the mean errors.
 
-        The curve is fitted to the points with m ≥ 8, because with fewer corrupted copies, a rarely lit pixel may be 0
-        in all of them. If no such point has been computed yet, the curve is fitted to all points. Return None if there
-        are no points.
+        The curve is fitted to the mean errors for m ≥ 8. With fewer corrupted copies, a rarely lit pixel may be 0 in
+        all copies. If there are no errors for m ≥ 8 yet, the curve is fitted to all mean errors. Return None if there
+        are none.
         """
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
@@ -184,7 +184,7 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"{stack.n_features} features are too many to fit corrupted copies; use at most {WHOLE}")
+            raise ValueError(f"cannot fit W for {stack.n_features} features to corrupted copies; use at most {WHOLE}")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []

@@ -56,7 +56,7 @@ class RunComparison:
         The two runs. A run that was shipped with the program is a `StoredRun`, because its complete result is not
         available.
     rows : ComparedRows or None
-        Rows of the weights of both runs. None if they cannot be compared.
+        Rows of the weights of both runs. None if the rows cannot be compared.
     why_not : str
         The reason why `rows` is None, as a sentence. Empty if `rows` is given.
     label_names, feature_names : tuple of str

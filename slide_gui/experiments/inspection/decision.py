@@ -18,8 +18,8 @@ _NEAREST = 3  # Number of nearest support vectors reported for the predicted cla
 MOST_CHANGES = 48
 """Maximum number of features that `Decider.flip` may change to alter the predicted class."""
 # `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
-# steps try only the features that `Decider._apart` returns, and the `_PROMISING` features whose changes lowered the
-# margin of the predicted class most in the first step.
+# steps try only the features that `Decider._apart` returns, and the `_PROMISING` best features of the first step. The
+# changes of these features lowered the margin of the predicted class most.
 _PROMISING = 64
 _BATCH = 64  # Number of images that are classified at once. The search can be cancelled between two batches.
 

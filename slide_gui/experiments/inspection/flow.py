@@ -46,7 +46,7 @@ class Flow:
     clean : ndarray of shape (d,)
         The uncorrupted image x = h⁰.
     survivors : ndarray of shape (d,), bool
-        True for features that the corruption does not set to 0. All are True if the image is not corrupted.
+        True for features that the corruption does not set to 0. All values are True if the image is not corrupted.
     corrupted : ndarray of shape (d,)
         The input x̃ of the stack, that is, the image x in which all features that do not survive are set to 0.
     corruption_error : float

@@ -22,9 +22,11 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
 
-_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # Limits of the cache of fits. Four layers for MNIST take 40 MB.
+# Largest number of cached fits, and largest total size of these fits in bytes. Four layers for MNIST take 40 MB.
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20
 
-# Squashing functions for which layers are interpolated. With other functions, weights depend too strongly on noise.
+# Squashing functions for which layers are interpolated. With other functions, the weights change too abruptly with the
+# noise level.
 _INTERPOLATED = "threshold", "tanh"
 _REST_SECONDS = 0.02  # A slider is at rest if its value has not changed for this number of seconds.
 _NEAR = 2  # The function `nearby_peak` searches up to this distance, in pixels.
@@ -159,7 +161,7 @@ class Explorer:
         return layers
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
-        """Return a cached fit with these parameters and at least their depth, or None if there is no such fit."""
+        """Return a cached fit with these parameters and this or a greater depth, or None if there is no such fit."""
         wanted = replace(parameters, depth=0)
         fits = (fit for fit in reversed(self._fits) if len(fit.stack.layers) >= parameters.depth)
         return next((fit for fit in fits if replace(fit.stack.parameters, depth=0) == wanted), None)
@@ -190,11 +192,12 @@ class Explorer:
     def prepare_interpolation(self, parameters: StackParameters, progress: Progress = NO_PROGRESS) -> None:
         """Compute layers at several noise levels, so that previews at all noise levels show interpolated layers.
 
-        There is no interpolation before the first fit, if the layers would need more than 256 MB, or if layers are
-        fitted to reconstruct T(h). With the threshold function, layers fitted to T(h) change abruptly with the noise
-        level. On MNIST, the median error of an interpolated row in the fourth layer would be 26 % of its norm instead
-        of 3 %. There is also no interpolation with the sigmoid or the identity as squashing function. On generated
-        Rectangles at noise 0.8, the errors would be 2700 % and 18 %, respectively, instead of 2 %.
+        There is no interpolation before the first fit, or if the layers would need more than 256 MB. Layers that are
+        fitted to reconstruct T(h) are not interpolated either. With the threshold function, layers fitted to T(h)
+        change abruptly with the noise level. On MNIST, the median error of an interpolated row in the fourth layer
+        would be 26 % of its norm instead of 3 %. There is also no interpolation with the sigmoid or the identity as
+        squashing function. On generated Rectangles at noise 0.8, the errors would be 2700 % and 18 %, respectively,
+        instead of 2 %.
         """
         approximation, d = self.approximation(parameters, progress), self._rows.shape[1]
         n_bytes = 4 * Interpolation.LEVELS * parameters.depth * d * (d + 1)
@@ -393,8 +396,8 @@ def drowns(layer: Layer) -> bool:
 
     For this test, the largest absolute weight of each input pixel is determined. The maximum of these values must be
     more than ten times their median. The median leaves out pixels whose weights are all 0. If all pixels are lit
-    equally often, the ratio of maximum to median is 1 to 3 at usual noise levels. For MNIST, which has a ring of rarely
-    lit pixels, the ratio is 26 in the first layer at noise 0.3, and more than 1000 in higher layers.
+    equally often, the ratio of maximum to median is 1 to 3 at usual noise levels. MNIST has a ring of rarely lit
+    pixels. At noise 0.3, the ratio is 26 in its first layer, and more than 1000 in higher layers.
     """
     largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
     return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)

@@ -155,7 +155,8 @@ def run_parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     """Estimate how many seconds it takes in total to learn the kernel widths, to tune C and to train the SVM."""
     layers, learned = len(spec.group_names) - 1, min(rows, spec.svm.subset_size)
-    # One SVM is trained for each pair of classes. With more classes, each pair has fewer rows.
+    # One SVM is trained for each pair of classes. With more classes, each pair has fewer rows, which reduces the total
+    # time by this factor.
     classes = math.sqrt(2 / n_classes)
     # The first pair of classes is not counted, because the terms with `_TUNING` and `_LEARNING` already include it.
     pairs = n_classes * (n_classes - 1) / 2 - 1
@@ -173,14 +174,15 @@ class CostModel:
     """A model that estimates the durations of runs from the measured durations of other runs.
 
     The estimated duration of a run is its typical duration (`typical_seconds`) times a factor. The factor is the ratio
-    of the measured to the typical duration of the most similar runs with the same method, preferably on the same data.
-    If no run with this method was measured, the factor is the median of the ratios for other methods. If possible, a
-    run that learns widths is estimated only from runs that learn widths, and any other run only from runs that do not.
+    of the measured to the typical duration of similar runs. These are the most similar runs with the same method,
+    preferably on the same data. If no run with this method was measured, the factor is the median of the ratios for
+    other methods. If possible, a run that learns widths is estimated only from runs that learn widths, and any other
+    run only from runs that do not.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # Estimates that are cached because they are requested often.
+        self._expected: dict[RunKind, float] = {}  # Estimates are cached, because they are requested often.
 
     def measured(self, kind: RunKind) -> bool:
         """Return True if the duration of a similar run, as defined by `RunKind.is_like`, has been measured."""
@@ -220,13 +222,13 @@ class CostModel:
         """Estimate how many seconds it takes to complete several runs, one of which is being computed.
 
         `kinds` contains the number of runs of each kind, including the current run, which is of kind `first`. The
-        current run has completed `fraction` of its work in `spent` seconds. `reported` is its own estimate of its
-        remaining seconds, or None. The remaining time of the current run is the mean of `reported`, with the weight
-        `fraction`, and of the estimate by this model of costs, with the weight 1 − `fraction`.
+        current run has completed `fraction` of its work in `spent` seconds. `reported` is the remaining time that the
+        current run itself reports, in seconds, or None. The remaining time of the current run is a weighted mean.
+        `reported` has the weight `fraction`, and the estimate of this model has the weight 1 − `fraction`.
 
-        If no run similar to the current run has been measured, the model's estimates of similar runs are multiplied by
-        a factor: the ratio of the actual to the estimated duration of the current run, raised to the power `fraction`.
-        If no run at all has been measured, all estimates are multiplied by this factor.
+        If no run similar to the current run has been measured, the estimates for similar runs are multiplied by a
+        factor. This factor is the ratio of the actual to the estimated duration of the current run, raised to the power
+        `fraction`. If no run at all has been measured, all estimates are multiplied by this factor.
         """
         expected, pace = self.seconds(first), 1.0
         left = (1.0 - fraction) * expected

@@ -262,7 +262,7 @@ class Reuse:
         return log
 
     def changes_duration(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Return True if the method `stack` would not take the same time as a separate fit of the requested stack.
+        """Return True if the method `stack` would take more or less time than a separate fit of the requested stack.
 
         The method takes less time if it reuses scatter matrices that another run computed. It takes more time if it
         fits more layers than requested.

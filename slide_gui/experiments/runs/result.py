@@ -113,13 +113,13 @@ def describe_widths(chosen_by: str) -> str:
     Return an empty string if the value is empty.
     """
     name = width_criterion(chosen_by)
-    return name if chosen_by in ("", GUARD) else f"widths by {name}"
+    return name if chosen_by in ("", GUARD) else f"learned widths ({name})"
 
 
 def width_criterion(chosen_by: str) -> str:
     """Return the display name of a criterion for learning widths, given its key.
 
-    Unknown keys are returned unchanged. So is `GUARD`, which means that median widths replaced the learned widths.
+    Unknown keys and `GUARD` are returned unchanged. `GUARD` means that median widths replaced the learned widths.
     """
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
@@ -131,8 +131,8 @@ def describe_chosen(chosen: ChosenBy) -> str:
     learned, median = (f"{percentage(100 * error, 1)} %" for error in (chosen.learned_error, chosen.median_error))
     rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
     if chosen.guarded:
-        return f"median widths (guard): {median} of {rows} misclassified; {learned} with widths by {by}"
-    return f"widths by {by}: {learned} of {rows} misclassified; {median} with median widths"
+        return f"median widths (guard): {median} of {rows} misclassified; {learned} with learned widths ({by})"
+    return f"learned widths ({by}): {learned} of {rows} misclassified; {median} with median widths"
 
 
 def describe_convergence(classifier: TrainedSvm) -> str:
@@ -241,7 +241,7 @@ class RunResult:
 
     @property
     def is_current(self) -> bool:
-        """True if this program has the results version of the result, and would therefore compute the same result."""
+        """True if the result has the results version of this program, which would therefore compute the same result."""
         return is_current(self.numerics)
 
     @property
@@ -350,7 +350,8 @@ class RunResult:
             "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
             # For two classes, the decision values have one column. Otherwise, they have one column for each class in
-            # the training rows. These can be fewer than k, because k includes classes that occur only in the test set.
+            # the training rows. There can be fewer such classes than k, because k includes classes that occur only in
+            # the test set.
             "decisions": self.decisions.shape in {(m, columns) for columns in (1, *range(3, k), k)},
         }
         classifier = self.classifier

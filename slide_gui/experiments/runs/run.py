@@ -35,8 +35,8 @@ from slide_gui.text import counted
 
 Indices = NDArray[np.intp]
 
-# Rows are predicted in blocks. The constants are the numbers of rows in the first block and in the largest. Each block
-# is twice as large as the block before it, until the largest size is reached.
+# Rows are predicted in blocks. These are the numbers of rows in the first block and in the largest block. Each block is
+# twice as large as the block before it, until the largest size is reached.
 _FIRST, _LARGEST = 500, 4000
 
 
@@ -76,7 +76,8 @@ class Predictions:
         With more than two classes, the margin is the score of the true class minus the highest other score.
         """
         n_scores = self.decisions.shape[1]
-        has_score = self.truth < max(n_scores, 2)  # If groups are held out, a class can lack training rows.
+        # If whole groups are held out, a class can lack training rows. Rows of such a class have no score.
+        has_score = self.truth < max(n_scores, 2)
         truth, decisions = self.truth[has_score], self.decisions[has_score]
         if n_scores == 1:
             margins = np.where(truth == 1, 1.0, -1.0) * decisions[:, 0]
@@ -319,7 +320,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     reuse : Reuse, optional
         Intermediate results of runs on the same data, which save time. With the same number of BLAS threads, the result
         is bit for bit the same with and without them. If the run starts from the widths of another run
-        (`RunSpec.neighbour`) and `reuse` does not contain the result of that run, that run is computed first.
+        (`RunSpec.neighbour`), that run is computed first, unless `reuse` contains its result.
 
     Raises
     ------

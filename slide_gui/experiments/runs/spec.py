@@ -269,7 +269,7 @@ class RunSpec:
         # are compared by `repr`, because 3 and 3.0 are equal in Python, but give different hashes.
         if repr(normal) == repr(self):
             return None
-        vars(normal)["_normal"] = None  # As a result, `normal.checked()` returns `normal` itself.
+        vars(normal)["_normal"] = None  # With this value, `normal.checked()` returns `normal` itself.
         return normal
 
     def _normal_alone(self, method: Method, numbers: dict[str, Any]) -> "RunSpec":
@@ -301,7 +301,7 @@ class RunSpec:
 
     def _normal_mean(self, numbers: dict[str, Any]) -> "RunSpec":
         if not 2 <= len(self.members) <= _MOST_MEMBERS:
-            raise ValueError(f"method mean-margin averages 2 to {_MOST_MEMBERS} runs, got {len(self.members)}")
+            raise ValueError(f"method mean-margin averages 2 to {_MOST_MEMBERS} runs, not {len(self.members)}")
         for part in (self.stack, self.svm, self.sda or SdaParameters()):
             part.checked()
         members = tuple(each.checked() for each in self.members)
@@ -338,7 +338,7 @@ class RunSpec:
         drawn = object.__new__(RunSpec)  # `replace` would take twice as long for the 28 000 specs of an evaluation.
         new = data | {"split": split, "seed": seed, "svm": svm, "sda": sda, "neighbour": None, "members": members}
         vars(drawn).update(vars(spec) | new | {"_normal": None})
-        vars(drawn).pop("hash", None)  # Discard the cached hash of `spec`.
+        vars(drawn).pop("hash", None)  # The cached hash is that of `spec`, not that of its copy.
         return drawn
 
     @property
@@ -372,8 +372,8 @@ class RunSpec:
     def _check_parts(self, method: Method) -> None:
         """Raise ValueError if estimators or runs to average are given, but the method cannot use them.
 
-        The error is also raised if an estimator that the method needs is missing, or if `fit_rows` is "labelled", but
-        the number of labels is not given.
+        The error is also raised if the method needs an estimator and none is given. The same applies if `fit_rows` is
+        "labelled", but the number of labels is not given.
         """
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
@@ -465,7 +465,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
 
 
 _MOST_MEMBERS = 10
-_LARGEST = 10**18  # Largest seed or split index. The table of runs stores 64-bit integers.
+_LARGEST = 10**18  # Largest seed or split index, because the table of runs stores 64-bit integers.
 
 # Fields whose values must be the same in all averaged runs and in the run that averages them.
 _ROWS = ("fingerprint", "split", "seed", "training", "evaluate", "test_rows", "labels", "held_out")
@@ -645,8 +645,8 @@ class SweepSpec:
         Raises
         ------
         ValueError
-            If a field of the sweep is empty or contains a value out of range, or if noise level and depth are to be
-            selected (`choose`) but there are no validation rows.
+            If a field of the sweep is empty or contains a value out of range. The error is also raised if noise level
+            and depth are to be selected (`choose`), but there are no validation rows.
         """
         return self._points
 

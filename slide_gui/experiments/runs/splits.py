@@ -222,8 +222,8 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     Raises
     ------
     DataError
-        If the data have their own test set or too few rows, or if a scaled value of a held-out row exceeds the range of
-        float32.
+        If the data have their own test set or too few rows. The error is also raised if a scaled value of a held-out
+        row exceeds the range of float32.
     ValueError
         If a value in `held_out` is out of range.
     """
@@ -387,9 +387,10 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
             rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
         except ValueError as error:
             raise DataError(str(error), place) from None
-    if (codes[rows] == codes[rows[0]]).all():  # All rows of the other classes are validation rows.
+    # All rows of the other classes can be validation rows, for example if each class is one group.
+    if (codes[rows] == codes[rows[0]]).all():
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # In a checked spec, `training` is then also "split".
+    if spec.fit_rows == "split":  # A checked spec with this value also has the value "split" for `training`.
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows
@@ -425,7 +426,10 @@ def _share(codes: Indices, held_out: HeldOut) -> Indices:
 
 
 def _fold(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the sorted indices of the rows in one fold. The rows of each class are shuffled and dealt out in turn."""
+    """Return the sorted indices of the rows in one fold.
+
+    The rows of each class are shuffled and assigned to the folds in turn.
+    """
     rng = np.random.default_rng(held_out.seed)
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
     return np.sort(order[held_out.fold :: held_out.folds])

@@ -1,9 +1,9 @@
 """Open an SQLite file for reading or writing, and convert SQLite's errors to OSError and DataError.
 
-Problems of the environment (locks, full disks, permissions) raise an OSError. Any other SQLite error means that the
-file is damaged, and raises a DataError whose message contains a remedy. A new file is accessible only to its owner. The
-content of a file is not trusted. Therefore, the sizes of values are limited, text that is not UTF-8 is returned as
-bytes, and SQLite's option `trusted_schema` is off.
+Locks, full disks and missing permissions raise an OSError. Any other SQLite error means that the file is damaged, and
+raises a DataError whose message contains a remedy. A new file is accessible only to its owner. The content of a file is
+not trusted. Therefore, the sizes of values are limited, text that is not UTF-8 is returned as bytes, and SQLite's
+option `trusted_schema` is off.
 """
 
 import errno
@@ -23,7 +23,7 @@ from slide_gui.data.files import read_only
 
 _WAIT = 60.0  # Maximum time in seconds to wait for another process to release its lock.
 _LARGEST = 64 << 20  # Largest accepted size, in bytes, of one value in the database.
-_ENVIRONMENT = {  # Errors of SQLite that are caused by the environment, not by a damaged file.
+_ENVIRONMENT = {  # These errors do not mean that the file is damaged, but, for example, that it is locked.
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -72,7 +72,8 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._closing = ExitStack()  # Closing the stack deletes the copy that `_open_for_reading` may create.
+        # When this ExitStack is closed, it deletes the copy of the file that `_open_for_reading` may create.
+        self._closing = ExitStack()
         self._is_intact = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
@@ -159,7 +160,8 @@ class Database:
 
     def keep_write_ahead_log(self) -> None:
         """Switch to a write-ahead log, so that other processes can read while this one writes. Make commits durable."""
-        # If another process is switching the same file, SQLite reports an error at once. The loop then tries again.
+        # If another process is switching the same file, SQLite reports an error at once. The switch is therefore tried
+        # repeatedly.
         until = time.monotonic() + _WAIT
         while True:
             try:
@@ -191,7 +193,7 @@ class Database:
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # Opening a file for writing can fail even if its permissions allow writing.
+            except OSError:  # Opening a file for writing can fail even if its permissions allow it.
                 pass
         # Without write access, SQLite cannot create the index of the write-ahead log next to the file. A file without
         # a log is therefore opened as immutable. Otherwise, the file and its log are copied, and the copy is read.
@@ -232,7 +234,7 @@ class Database:
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
         """Convert an error of SQLite to an exception whose message is meant for the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # The error is caused by a bug in this program, not by a damaged file.
+            raise error  # A bug in this program, not a damaged file, causes this error.
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("the file header requires a newer format than SQLite can write", check_hint(self.path))
         if _code(error) in _ENVIRONMENT:
@@ -246,7 +248,7 @@ class Database:
 
 
 def check_hint(path: Path) -> str:
-    """Return the end of an error message, which names the command that lists the undamaged runs of a store."""
+    """Return the end of an error message, with the command that lists the undamaged runs of a store."""
     return f"list the undamaged runs with: slide-gui runs check {shlex.quote(str(path))}"
 
 

@@ -289,7 +289,7 @@ class RunStore(AbstractContextManager["RunStore"]):
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
             with RunStore(target) as new:
                 for spec_hash in self._saved:
-                    with suppress(DataError, KeyError):  # The arrays may have been removed with the store.
+                    with suppress(DataError, KeyError):  # Runs whose arrays were removed with the store are left out.
                         new._keep(self.load(spec_hash), self.stored(spec_hash))
                 new._keep(result, line)
                 n = len(new.runs())
@@ -531,10 +531,9 @@ def get_or_run(
 ) -> RunResult:
     """Return the result of a run from the store, or compute it in this process and store it.
 
-    If the run starts from the widths of another run (`RunSpec.neighbour`) or averages other runs (`RunSpec.members`),
-    the other runs are loaded or computed first. A deleted result is restored, and a damaged result is computed again.
-    A stored result is returned with the name and the source of the given data, because the data file may have been
-    renamed since the run.
+    Other runs from whose widths the run starts (`RunSpec.neighbour`), or which it averages (`RunSpec.members`), are
+    loaded or computed first. A deleted result is restored, and a damaged result is computed again. A stored result is
+    returned with the name and the source of the given data. The data file may have been renamed since the run.
 
     Parameters
     ----------

@@ -122,8 +122,8 @@ _NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")
 def _widths(svm: SvmParameters, n_classes: int) -> str:
     if svm.widths == "learn":
         if svm.criterion == AUTO and n_classes > 1:
-            return f"widths by {width_criterion(resolved(AUTO, n_classes))} (automatic)"
-        return f"widths by {LEARNED_BY[svm.criterion].short}"
+            return f"learned widths ({width_criterion(resolved(AUTO, n_classes))}, automatic)"
+        return f"learned widths ({LEARNED_BY[svm.criterion].short})"
     return "median widths" if svm.widths == "median" else "given widths"
 
 
@@ -333,7 +333,7 @@ class StoredRun:
     def split_name(self) -> str:
         """Short description of the training rows and the held-out test rows.
 
-        It ends with "val." if the run is evaluated on validation rows.
+        If the run is evaluated on validation rows, the description ends with "val.".
         """
         whole, held_out = self.training == "whole", self.held_out
         name = "whole" if whole else str(self.split)
@@ -377,7 +377,7 @@ class StoredRun:
 
     @cached_property
     def words(self) -> str:
-        """Lower-case text that the table's filter searches. It contains parameters in a form such as "depth=2"."""
+        """Lower-case text that the table's filter searches. Parameters have a form such as "depth=2"."""
         numbers = f"noise={level(self.noise)}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         words = (self.date, self.title, "gen." * self.generated, self.method_name, self.split_name, numbers, *self.tags)
         return " ".join((*words, self.note, self.widths, self.setting_words, str(self.held_out or ""))).lower()

@@ -44,7 +44,7 @@ ATTEMPTS = 10
 
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    # The profiler samples the call stack 100 times a second, which takes time.
+    # The profiler is switched off, because it takes time to sample the call stack 100 times a second.
     "distributed.worker.profile.enabled": False,
     # By default, the scheduler, the workers and their supervising processes (nannies) monitor themselves 10 to 50 times
     # a second. With two workers, this monitoring took 9 % of the time of one processor core. With the intervals below,
@@ -52,7 +52,8 @@ _LOCAL = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
     # With Dask's default settings, glibc returns freed memory blocks larger than 64 KB to the operating system.
-    # Requesting this memory again caused page faults, which took 40 % of the duration of a run.
+    # Requesting this memory again caused page faults, which took 40 % of the duration of a run. Higher limits avoid
+    # these page faults.
     "distributed.nanny.pre-spawn-environ": {
         "MALLOC_TRIM_THRESHOLD_": 256 << 20,
         "MALLOC_MMAP_THRESHOLD_": 64 << 20,
@@ -148,8 +149,8 @@ class Cluster(AbstractContextManager["Cluster"]):
     Raises
     ------
     ClusterError
-        If Dask is not installed, the scheduler does not answer, or there are no workers. Also if a worker computes
-        several tasks at once, or has other library versions than this process (`versions_here`).
+        If Dask is not installed, the scheduler does not answer, or there are no workers. The error is also raised if a
+        worker computes several tasks at once, or has other library versions than this process (`versions_here`).
     Cancelled
         If `progress` cancels the attempt to connect.
     """
@@ -169,7 +170,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def close(self) -> None:
         """Close the connection, and stop the workers that this object started on this computer."""
-        with suppress(Exception):  # Closing fails if the scheduler is no longer running.
+        with suppress(Exception):  # If the scheduler is no longer running, closing fails, which does no harm.
             self.client.close(timeout=2.0)
         if self._local is not None:
             # On a busy computer, workers may need more than 5 s to stop. Those that are still running end with this
@@ -199,7 +200,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         check_alive(self.client)
         workers = {}
         for address, versions in self.client.run(versions_here, on_error="return").items():
-            if isinstance(versions, OSError):  # The worker has disconnected since the scheduler listed it.
+            if isinstance(versions, OSError):  # Skip a worker that has disconnected since the scheduler listed it.
                 continue
             if isinstance(versions, BaseException):
                 remedy = f"install slide-gui {version('slide-gui')} on the computer of this worker"
@@ -273,7 +274,7 @@ def _blocked_interrupt() -> Iterator[None]:
     If a signal arrives within the context, this process receives it at the end of the context. An exception while
     workers start would leave a cluster that cannot be closed. Ctrl+C also sends SIGINT to the workers. If SIGINT were
     not blocked, workers that are just starting would print tracebacks. The function `workers.dask_setup` unblocks
-    SIGTERM on the workers, because Dask ends them with it.
+    SIGTERM on the workers, because Dask stops workers with this signal.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
@@ -290,7 +291,7 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until a host accepts connections at a port. Unlike a connection attempt by Dask, this can be cancelled.
+    """Wait until a host accepts connections at a port. Unlike a connection attempt by Dask, the wait can be cancelled.
 
     Raises
     ------

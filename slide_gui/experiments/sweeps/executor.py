@@ -199,7 +199,7 @@ class ClusterExecutor:
             return None
         shared = shared_networks(task.request.spec)
         if shared:
-            with suppress(Exception):  # `who_has` fails if the scheduler is no longer running.
+            with suppress(Exception):  # The method `who_has` fails if the scheduler is no longer running.
                 self._cluster.places[shared] = next(iter(self._client.who_has([future]).values()))[0]
         del self._tasks[spec_hash]
         return result
@@ -505,7 +505,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         """Return the hash of the pending run for which the given run must wait, or None if there is none.
 
         A run waits for the run from whose kernel widths it starts. Otherwise, it waits for the most recently added run
-        that shares its autoencoders, because the worker of that run then has the autoencoders in its cache.
+        that shares its autoencoders. The worker of that run then has these autoencoders in its cache.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and spec.neighbour.hash in self._pending:

@@ -135,7 +135,7 @@ def pooled(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
     for result in sorted(results, key=lambda result: (result.point.split, result.point.seed)):
         groups.setdefault((result.point.noise, result.point.spec.drawn(0, 0)), []).append(result)
     if len({tuple((result.point.split, result.point.seed) for result in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits cover different noise levels and depths; compute every point on every split first")
+        raise ValueError("the splits cover different noise levels and depths; compute the same on every split first")
     return tuple(map(_pooled, groups.values()))
 
 
@@ -185,7 +185,7 @@ def best_words(results: Sequence[PointResult]) -> str:
         return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(result.validation_error is None for result in results):
         return "no noise level can be selected without validation rows; use --on-split --choose to select and test one"
-    return "no point can be selected until all splits have results at the same noise levels and depths"
+    return "no noise level can be selected until all splits have results at the same noise levels and depths"
 
 
 def _exact_mean(results: Sequence[PointResult]) -> Fraction:

@@ -290,7 +290,8 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
     for run in stored:
         if run.fingerprint in shapes and run.setting is not None:
             shape = shapes[run.fingerprint]
-            with suppress(ValueError):  # The parameters may be damaged, or written by another program version.
+            # Runs with parameters that are damaged, or that another program version wrote, are left out.
+            with suppress(ValueError):
                 cost.add(_kind(run.setting, run.noise, run.depth, run.fingerprint, shape), run.seconds)
     return cost
 

@@ -104,7 +104,7 @@ class Trial:
 
     @property
     def layers_help(self) -> bool | None:
-        """True if the best setting has layers and an SVM on the raw input has more errors. None without comparison."""
+        """True if the best setting has layers and fewer errors than an SVM on raw input. None if `other` is None."""
         return None if self.other is None else self.result.spec.stack.depth > 0 and self.result.error < self.other.error
 
     @cached_property
@@ -122,7 +122,7 @@ class Trial:
     def largest_class(self) -> tuple[str, float]:
         """Name of the largest class of the training set, and the error of always predicting it.
 
-        If several classes are equally large, the class with the most evaluated rows is used.
+        If several classes are equally large, the one with the most evaluated rows is used.
         """
         counts = np.bincount(Classes.of(self.dataset).train)
         evaluated = self.result.confusion.sum(axis=1)[: len(counts)]
