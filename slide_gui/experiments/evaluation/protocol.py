@@ -241,8 +241,8 @@ class CellPlan:
         points : sequence of SweepPoint
             Result of `candidates`.
         runs : mapping
-            Maps the hash of a run to the stored run. Computing a hash is slow, so only the runs of candidates that
-            have not been excluded are looked up.
+            Maps the hash of a run to the stored run. Computing a hash is slow, so runs of excluded candidates are not
+            looked up.
         """
         return self._race(points, runs)[0]
 

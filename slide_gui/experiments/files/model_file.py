@@ -107,8 +107,8 @@ class FittedModel:
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return, for each row, the code of the predicted class and its smallest margin over any other class.
 
-        The predicted class is the one that wins the most comparisons of two classes. If it loses one of them, its
-        smallest margin is negative.
+        The predicted class is the one that wins the most comparisons of two classes. If this class loses one of its
+        comparisons, its smallest margin is negative.
         """
         assert self.svm is not None
         codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
@@ -176,7 +176,7 @@ FORMAT = "slide-gui model"
 FORMAT_VERSION = 2
 """Format version of model files that contain a scaling or a classifier. All other model files have version 1."""
 
-_BLOCK = 4096  # Number of rows that are predicted at a time.
+_BLOCK = 4096  # Number of rows whose classes are predicted at a time.
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 24  # Largest size of a manifest in bytes, enough for the names of 100 000 features.
@@ -257,7 +257,7 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
     except OSError as error:
         raise DataError(f"this file cannot be read ({error.strerror or error})", place) from None
     except BROKEN as error:
-        raise DataError(f"this file is damaged or not an .npz model ({error}); {_REMEDY}", place) from None
+        raise DataError(f"this file is damaged, or is not a model in .npz format ({error}); {_REMEDY}", place) from None
 
 
 def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:

@@ -144,5 +144,5 @@ def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
         If `number` is not the index of one of these runs.
     """
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"the file refers to run {ascii(number)[:20]} without listing it first")
+        raise ValueError(f"the file refers to run {ascii(number)[:20]} before it lists this run")
     return specs[number]

@@ -169,7 +169,7 @@ def read_session(path: Path) -> SessionRecord | None:
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the comment of a GIF file that contains a session, or b"" if there is no such comment.
+    """Return the comment in a GIF file that contains the session, or b"" if there is no such comment.
 
     GIF files divide a comment into blocks, each of which starts with its length. This function joins the blocks.
     """
@@ -239,7 +239,7 @@ def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> 
 
 
 def _current_path(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
-    """Return the path at which a session's data file exists now, or None if the file was not found."""
+    """Return the path at which a data file of a session exists now, or None if the file is not found."""
     places = [name] if name.is_absolute() else [folder / name for folder in session_folders]
     places += [folder / name.name for folder in all_folders]
     return next((place for place in places if os.path.exists(place)), None)

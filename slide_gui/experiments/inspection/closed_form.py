@@ -206,7 +206,7 @@ class CopiesStudy:
         return result
 
     def _prepared(self, progress: Progress) -> Copies:
-        """Select rows, compute their representation in the layer below, and compute W in closed form."""
+        """Select rows, compute their representation in the layer below `layer`, and compute W in closed form."""
         n, p = len(self._rows), self._stack.parameters
         chosen = np.arange(n)
         if n > self._most_rows:

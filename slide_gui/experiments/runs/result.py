@@ -273,7 +273,7 @@ class RunResult:
 
     @property
     def row_errors(self) -> bytes:
-        """Bytes that record which evaluated rows are misclassified. With them, runs can be compared row by row.
+        """Bytes that record which evaluated rows are misclassified, so that runs can be compared row by row.
 
         `error_rate.row_errors` defines the format of the bytes.
         """

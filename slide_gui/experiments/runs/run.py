@@ -428,7 +428,8 @@ def _result_of(
     )
 
 
-# Fraction of the reported progress for training the averaged runs. The rest is for evaluating their mean.
+# Fraction of the reported progress that is reserved for training the averaged runs. The rest is reserved for evaluating
+# the mean of their decision values.
 _TRAINING = 0.9
 
 

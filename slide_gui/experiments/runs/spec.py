@@ -27,7 +27,7 @@ class Method(Choice):
     Attributes
     ----------
     stacked : bool
-        True if the representation includes SLIDE’s layers, unless a scikit-learn transformer replaces them.
+        True if the representation includes SLIDE’s layers, which a scikit-learn transformer may replace.
     learns : bool
         True if the method learns one width per layer. Other methods with an SVM select C and one global width by
         cross-validation, or C and one common factor of the layers' median widths.

@@ -264,7 +264,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         Raises
         ------
         ValueError
-            If the run uses an estimator that may not be read from files, so that the stored run could not be read.
+            If the run uses an estimator that this program refuses to read from files.
         DataError
             If the store is damaged. In this case, nothing is written.
         OSError

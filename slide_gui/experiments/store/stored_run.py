@@ -147,7 +147,7 @@ def _parsed(text: str) -> Setting | None:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document({"fingerprint": "", **different})
-        spec.checked()  # `checked` raises ValueError for values that this version of the program refuses.
+        spec.checked()  # Values that this program refuses raise a ValueError, so the text is unreadable.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -349,7 +349,7 @@ class StoredRun:
 
     @property
     def note(self) -> str:
-        """Reason why the run is not reused if the user requests it again. Empty if it is reused."""
+        """Reason why the run is not reused if the user requests it again. Empty if the run is reused."""
         if self.is_current:
             return ""
         return f"Computed with results version {self.numerics or 'unknown'}, so the run is not reused for new requests"
@@ -510,4 +510,4 @@ SHOWN = (
     ),
     TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: ", ".join(r.tags).lower(), lambda r: ", ".join(r.tags)),
 )  # fmt: skip
-"""The columns in which runs are shown to the user, who can edit only the last one, which contains the tags."""
+"""The columns in which runs are shown to the user. Only the last column, which contains the tags, can be edited."""

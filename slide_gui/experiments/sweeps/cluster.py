@@ -120,7 +120,7 @@ class ClusterChoice:
 def versions_here() -> Versions:
     """Return the results version and the library versions, on which the results of this process depend."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
-    # Several BLAS libraries can be loaded. The first one is NumPy's, which computes all matrix products.
+    # If several BLAS libraries are loaded, the first one is that of NumPy, which computes all matrix products.
     blas = replace(loaded_blas()[0], threads=None)
     return (("results version", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 

@@ -57,7 +57,8 @@ class RunRequest:
     spec : RunSpec
         The specification of the run, as `RunSpec.checked` returns it.
     dataset : Dataset
-        Data set of the run. If it holds out a different test set than `spec` requires, the run divides its rows again.
+        Data set of the run. If this data set holds out other rows than `spec` requires, the required rows are held out
+        before the run.
     rank : int
         Runs with a lower rank start first.
     deepest : int or None
@@ -78,9 +79,9 @@ class InlineExecutor:
     Attributes
     ----------
     parallel : bool
-        True if the executor can compute several runs at once. In this case, runs with the same `RunRequest.rank` start
-        in descending order of `_Pending.chain_seconds`. Otherwise, they start in the order in which they were
-        requested.
+        True if the executor computes several runs at once, as `ClusterExecutor` does. In this case, runs with the same
+        `RunRequest.rank` start in descending order of `_Pending.chain_seconds`. Otherwise, they start in the order in
+        which they were requested.
     n_slots : int
         Number of runs that the executor can compute at once.
     """
@@ -398,8 +399,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def request(self, requests: Sequence[RunRequest]) -> None:
         """Request runs.
 
-        The runs with the deepest autoencoders come first, because runs with fewer autoencoders reuse the first layers
-        of the deepest ones.
+        Runs with the most layers of autoencoders come first, because runs with fewer layers reuse the lowest of these
+        layers.
         """
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 

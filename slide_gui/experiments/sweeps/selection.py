@@ -99,8 +99,8 @@ def mean_rate(results: Sequence[PointResult], *, every_split: bool = False) -> E
     results : sequence of PointResult
         Results of several splits and seeds. Some of them may share a run.
     every_split : bool
-        True to count a run for every split that selects it. Otherwise a run is counted only once, because splits and
-        seeds that have no effect on a run are not independent of each other.
+        True to count a run once for every split that selects it. Otherwise, a run is counted only once. Splits and
+        seeds that have no effect on a run do not give independent results.
 
     Raises
     ------

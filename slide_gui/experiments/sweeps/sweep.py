@@ -107,7 +107,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
     wanted, n_final = _with_neighbours((point.spec for point in points), known), 0
     # Splits that select the same noise level and depth share one run on the whole training set. As long as points are
-    # missing, it is unknown which points will be selected.
+    # missing, the selection is unknown, so the largest possible number of such runs is counted.
     if rule != "none" and wanted.keys() - known.keys():
         places = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
         n_final = min(len({_group(point, rule) for point in points}), len(places))

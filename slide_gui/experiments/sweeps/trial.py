@@ -253,7 +253,8 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         raise DataError(problem, dataset.name)
     shape, (noises, depths, n_splits) = RunShape.of(dataset), _GRID
     splits, classes = different_splits(dataset, range(n_splits)), Classes.of(dataset)
-    # If the groups have different sizes, the training sets of the splits can also have different sizes.
+    # If the groups have different sizes, the training sets of the splits can also have different sizes. The smallest of
+    # them limits the number of labels.
     fewest = min(len(split_rows(classes.train, split, 0, classes.groups)[0]) for split in splits)
     labels = most = round(0.8 * shape.rows)
     while True:
