@@ -22,8 +22,8 @@ def from_document(
     Parameters
     ----------
     kind : type
-        A dataclass whose fields are numbers, strings, booleans, None, tuples or other dataclasses. A nested
-        dataclass with a ``from_document`` method is read by that method.
+        A dataclass whose fields are numbers, strings, booleans, None, tuples or other dataclasses. The
+        ``from_document`` method of a nested dataclass, if there is one, reads this dataclass.
     document : object
         Result of `json.loads`.
     name : str

@@ -118,9 +118,9 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
     """Return the mean error over splits with its 95 % confidence interval.
 
     If all splits have the same test rows, the interval includes the variation over both rows and splits
-    (`crossed_mean`). It is never narrower than Wilson's interval for these rows. If all splits misclassify exactly the
-    same rows, Wilson's interval of a single split is returned. If the splits have different or unknown test rows,
-    `ErrorRate.of_splits` computes the interval. All intervals are conditional on the training set.
+    (`crossed_mean`). This interval is never narrower than Wilson's interval for these rows. If all splits misclassify
+    exactly the same rows, Wilson's interval of a single split is returned. If the splits have different or unknown test
+    rows, `ErrorRate.of_splits` computes the interval. All intervals are conditional on the training set.
 
     Parameters
     ----------

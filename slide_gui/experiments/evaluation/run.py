@@ -35,8 +35,8 @@ def remaining_cost(
 ) -> Mapping[tuple[str, str], Mapping[int, float]]:
     """Estimate the duration of each run that the evaluation may still need.
 
-    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary has one entry
-    for each run that may still be needed. It maps a number that identifies the run to the estimated duration in
+    The result maps the key (data, method) of each cell of the tables to a dictionary. This dictionary has one entry for
+    each run that may still be needed. Each entry maps a number that identifies the run to the estimated duration in
     seconds. If several cells need the same run, the run has the same number in all of them.
 
     Parameters
@@ -106,7 +106,8 @@ def run_evaluation(
     cluster : Cluster, optional
         Computes the runs instead of this process.
     records : RecordFolder, optional
-        Folder with results. Its runs are used like runs in the store, and all runs of the evaluation are added to it.
+        Folder with results. The runs in this folder are used like runs in the store. All runs of the evaluation are
+        added to the folder.
 
     Raises
     ------

@@ -116,7 +116,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
 def _relative(path: Path, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
-    except ValueError:  # On Windows, no relative path exists from a folder on one drive to a file on another drive.
+    except ValueError:  # On Windows, no relative path leads to another drive, so the path stays absolute.
         return str(path)
 
 

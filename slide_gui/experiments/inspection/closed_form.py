@@ -1,7 +1,7 @@
 """Demonstrate two properties of the closed form for the weights W (eq. 8 of the paper).
 
-First, the weights W_m, fitted to m corrupted copies of the data (eq. 5 to 7), converge to W. Their error decreases in
-proportion to m^−½. Second, the positions of the pixels do not affect the closed form. If W is fitted to images with
+First, the weights W_m, fitted to m corrupted copies of the data (eq. 5 to 7), converge to W. The error of W_m decreases
+in proportion to m^−½. Second, the positions of the pixels do not affect the closed form. If W is fitted to images with
 shuffled pixels, only the order of its rows and columns changes.
 """
 

@@ -38,8 +38,8 @@ class SupportVector:
         Value K(h, h_s) of the kernel for the representations h of the image and h_s of the support vector. K is 1 for
         identical images, and close to 0 for very different images.
     pull : float
-        Contribution of the support vector to the margin of the predicted class over the second-best class. It is
-        negative if the support vector favours the second-best class.
+        Contribution of the support vector to the margin of the predicted class over the second-best class. This
+        contribution is negative if the support vector favours the second-best class.
     shares : tuple of float
         Fraction that each layer t contributes to −ln K = Σ_t ‖h^t − h_s^t‖² / σ_t², where σ_t is the kernel width.
     """

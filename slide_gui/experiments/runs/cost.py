@@ -84,7 +84,7 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Seconds on two cores. For 4–784 columns, 2–10 classes and 110–10 000 rows, estimates are accurate to a factor of 4.
+"""Times in seconds on two cores, accurate to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
 
 - `_START`: time that every run takes, independently of the size of its data
 - `_LEARNING`, `_TUNING`: time for learning widths and for tuning C on n rows of two classes, divided by n²

@@ -369,8 +369,8 @@ def train_svm(data: TrainingSet, spec: RunSpec, neighbour: RunResult | None, pro
     data : TrainingSet
         Representation of the training rows, without row weights. Each block of columns has a separate kernel width.
     spec : RunSpec
-        Spec of the run. Its method determines whether widths are learned. Otherwise, C and one factor of the median
-        widths are selected by cross-validation.
+        Spec of the run. The method of the run determines whether widths are learned. If they are not, C and one factor
+        of the median widths are selected by cross-validation.
     neighbour : RunResult or None
         Result of the run whose widths, C and coefficients are the starting point. None if there is no such run.
     """

@@ -246,7 +246,7 @@ class RunResult:
 
     @property
     def hash(self) -> str:
-        """Hash of the spec and the results version. It is the key of the result in a store."""
+        """Hash of the spec and the results version, which is the key of the result in a store."""
         if self.is_current:
             return self.spec.hash
         return document_hash(self.spec.document(), version_in_hashes(self.numerics))

@@ -244,8 +244,8 @@ def _pace(spent: float, typical: float) -> float:
     """Return the expected ratio of the actual to the typical duration of the later phases of a run.
 
     `spent` and `typical` are the actual and the typical seconds of the earlier phases. The expected ratio is a weighted
-    geometric mean of 1 and ``spent / typical``. It is 1 if the earlier phases took almost no time, for example because
-    another run had already fitted the representation.
+    geometric mean of 1 and ``spent / typical``. The ratio is 1 if the earlier phases took almost no time, for example
+    because another run had already fitted the representation.
     """
     return min(max(spent / typical, 0.25), 4.0) ** 0.25 if typical and spent > 0.05 else 1.0
 

@@ -616,7 +616,8 @@ class SweepSpec:
     Attributes
     ----------
     base : RunSpec
-        Spec with the values that all runs have in common. Its noise, depth, split, seed and `neighbour` are not used.
+        Spec with the values that all runs have in common. The noise, depth, split, seed and `neighbour` of this spec
+        are not used.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int
@@ -626,7 +627,7 @@ class SweepSpec:
         depth. Runs at the first noise level, and at every `LONGEST_CHAIN`-th level after it, do not start from another
         run.
     choose : {"none", "each", "pooled"}
-        How noise and depth are selected by validation error after all points are computed. "none" selects nothing,
+        Rule by which noise and depth are selected from the validation errors of all points. "none" selects nothing,
         "each" selects one point for each split and seed, and "pooled" selects one point for all splits. The selected
         points are trained again on the whole training set and tested.
     """

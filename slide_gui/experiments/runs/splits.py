@@ -97,7 +97,7 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     else:
         n_folds = min(N_FOLDS, len(np.unique(groups)))
         dealt = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
-        # Folds can be empty if every group contains a single class. The other folds are then renumbered.
+        # Folds can be empty if every group contains a single class. In this case, the other folds are renumbered.
         folds = np.unique(dealt, return_inverse=True)[1]
         n_folds = int(folds.max()) + 1
     held_out = np.flatnonzero(folds == fold % max(n_folds, 1))

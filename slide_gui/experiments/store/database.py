@@ -60,7 +60,7 @@ class Database:
     path : Path
         Path of the file.
     read_only : bool
-        True to open the file without changing its data. The file can then be on a read-only medium.
+        True to open the file without changing its data. In this case, the file can be on a read-only medium.
 
     Raises
     ------

@@ -2,11 +2,11 @@
 
 The store contains each run as one row of a table and one .npz file of arrays. The key of the row is the hash of the
 run's specification and results version. Runs with older results versions are kept, but not reused. The .npz file is
-written under a temporary name, flushed to the disk and renamed. Then the row is committed. It contains a JSON document
-with the other values of the result, and one SHA-256 of this document and the .npz file. The write lock is held from the
-writing of the .npz file to the commit. An .npz file is never overwritten: if a run is computed again, its arrays are
-written to a new file.
-Only the owner may access the SQLite file and the folder. All values that are read are checked before use.
+written under a temporary name, flushed to the disk and renamed. Then the row is committed. The row contains a JSON
+document with the other values of the result, and one SHA-256 of this document and the .npz file. The write lock is held
+from the writing of the .npz file to the commit. An .npz file is never overwritten: if a run is computed again, its
+arrays are written to a new file. Only the owner may access the SQLite file and the folder. All values that are read are
+checked before use.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Version of the file format. The database stores it as SQLite's user_version."""
 
-_APPLICATION = 0x534C4944  # The letters "SLID". The database stores this number as SQLite's application_id.
+_APPLICATION = 0x534C4944  # This number encodes the letters "SLID". The database stores it as SQLite's application_id.
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 # Columns that only earlier versions of the program use. Their values can be computed from other columns.
 _DROPPED = ("half",)
@@ -104,7 +104,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     path : path-like
         The SQLite file, or a symbolic link to it. The name of the array folder is the file's name plus ``.arrays``.
     read_only : bool
-        True to open the store without changing it. The store can then be on a read-only medium.
+        True to open the store without changing it. In this case, the store can be on a read-only medium.
 
     Raises
     ------

@@ -37,8 +37,8 @@ class Setting:
     Attributes
     ----------
     spec : RunSpec
-        Spec as returned by `RunSpec.checked`, without a data set. Its noise, split, seed and depth have their default
-        values, but a depth of 0 is kept.
+        Spec as returned by `RunSpec.checked`, without a data set. The noise, split, seed and depth of this spec have
+        their default values, but a depth of 0 is kept.
     warm : bool
         True if the learning of the widths started from the widths of a run at another noise level. The starting point
         does not affect the objective function that the learning minimises.

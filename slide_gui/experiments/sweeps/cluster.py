@@ -173,7 +173,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         with suppress(Exception):  # If the scheduler is no longer running, closing fails, which does no harm.
             self.client.close(timeout=2.0)
         if self._local is not None:
-            # On a busy computer, workers may need more than 5 s to stop. Those that are still running end with this
+            # On a busy computer, workers may need more than 5 s to stop. Workers that are still running end with this
             # process.
             with suppress(TimeoutError):
                 self._local.close(timeout=5.0)

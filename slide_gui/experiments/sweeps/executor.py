@@ -102,7 +102,8 @@ class InlineExecutor:
         """Submit a run.
 
         If the submitted run starts from the kernel widths of another run, `neighbour` is the result of that other run,
-        otherwise None. `seconds` is the `_Pending.chain_seconds` of the submitted run. Only `ClusterExecutor` uses it.
+        otherwise None. `seconds` is the `_Pending.chain_seconds` of the submitted run. Only `ClusterExecutor` uses this
+        argument.
         """
         self._submitted = request, neighbour
 
@@ -294,7 +295,7 @@ class _RunProgress(TaskProgress):
 
 @dataclass(eq=False)
 class _Pending:
-    """A run that has no result yet. It was requested, or a requested run starts from its kernel widths.
+    """A requested run that has no result yet, or a run from whose kernel widths such a run starts.
 
     Attributes
     ----------
@@ -337,7 +338,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         Computes the missing runs instead of this process.
     progress : Progress
         Receives the sum of the completed fractions of the active runs and, if this process computes the runs, the
-        `RunProgress` of the active run. It can cancel the loop at every report.
+        `RunProgress` of the active run. The receiver can cancel the loop at every report.
     pause : threading.Event, optional
         While the event is set, the active run of this process waits, and no new run starts. Any thread may set the
         event.
@@ -383,7 +384,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        # Hash of the last run that was added with each key of `shared_networks`. Such runs share autoencoders.
+        # Maps each key of `shared_networks` to the hash of the last run that was added with this key. Runs with the
+        # same key share autoencoders.
         self._latest: dict[str, str] = {}
         # Results by run hash. They are kept in this dictionary only if there is no store.
         self._results: dict[str, RunResult] = {}

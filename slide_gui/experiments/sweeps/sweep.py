@@ -169,8 +169,8 @@ def run_sweep(
     """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
 
     As soon as all points of a group (`_group`) are complete, one of these points is selected, trained again and tested.
-    Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. Its results are
-    bit for bit the same as those of an uninterrupted sweep.
+    Each result is stored at once, so the same call resumes the sweep after a crash or a cancellation. The results of a
+    resumed sweep are bit for bit the same as those of an uninterrupted sweep.
 
     Parameters
     ----------

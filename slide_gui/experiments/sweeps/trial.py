@@ -86,10 +86,11 @@ class Trial:
         Result of the selected setting, trained on the training set and evaluated once, on the held-out rows. If the
         time ran out before this evaluation, it is the result on the validation rows of the first split.
     other : RunResult or None
-        Result on the same rows with which `result` is compared. It is the result of an SVM on the raw input. If the raw
-        input was selected, it is the result of the best setting with layers. None if there was not enough time.
+        Result on the same rows with which `result` is compared. Usually, this is the result of an SVM on the raw input.
+        If the raw input was selected, it is the result of the best setting with layers. None if there was not enough
+        time.
     budget : float
-        Time budget in seconds. It also determines the number of labelled rows to train on.
+        Time budget in seconds. The budget also determines the number of labelled rows to train on.
     budget_ended : bool
         True if the time ran out before the comparison and the test were complete.
     """
@@ -294,7 +295,7 @@ def try_data(
     """Compare noise levels and depths on validation rows, and evaluate the best setting once on the held-out rows.
 
     The shortest runs are computed first. The comparison ends early when the rest of the budget is needed for the test.
-    The test ends when the budget is used up. If the selected setting has not been tested by then, its error on
+    The test ends when the budget is used up. If the selected setting has not been tested before this end, its error on
     validation rows is reported.
 
     Parameters
