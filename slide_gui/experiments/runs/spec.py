@@ -678,7 +678,7 @@ class SweepSpec:
                             problem = f"{len(spec.svm.widths)} widths are given for a run of depth {depth}"
                             raise ValueError(f"{problem}; give {spec.svm.groups} widths, and only one depth")
                         before[depth] = spec
-                        # The points of methods without layers have noise 0 and depth 0.
+                        # If the method has no layers, all points of the sweep have noise 0 and depth 0.
                         points.append(SweepPoint(noise * spec.stacked, depth * spec.stacked, split, seed, spec))
         return tuple(points)
 

@@ -85,7 +85,7 @@ class StoreReport:
     damage : tuple of str
         Faults that SQLite's integrity check found in the database file.
     intact : tuple of int
-        Row numbers of the runs whose results are undamaged, even if other values in their rows are damaged.
+        Row numbers of the runs whose results are intact, even if other values in the same rows are damaged.
     """
 
     n_runs: int
@@ -222,7 +222,9 @@ class RunStore(AbstractContextManager["RunStore"]):
         return StoreReport(len(rows), faults, damage, tuple(intact))
 
     def save_intact(self, path: str | os.PathLike[str]) -> int:
-        """Copy all undamaged runs to a new store, with those of their dates, tags and deletion marks that can be read.
+        """Copy all undamaged runs to a new store.
+
+        The dates, tags and deletion marks of these runs are also copied, unless they are unreadable.
 
         Parameters
         ----------

@@ -302,7 +302,7 @@ class _Pending:
     request : RunRequest
         The request with the specification and the data of the run.
     kind : RunKind
-        Properties of the run, from which its duration is estimated.
+        Properties of the run from which its duration is estimated.
     wanted : bool
         True if the run was requested. False if the run is computed only because another run starts from its kernel
         widths.

@@ -54,13 +54,13 @@ class PointResult:
 
     @classmethod
     def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> "PointResult":
-        """Return the result of a point, given its computed or stored run."""
+        """Return the result of a point of a sweep, given the computed or stored run of this point."""
         fit = run.chosen_by or "", run.row_errors, run.validation_loss, run.best_epoch
         return cls(point, run.rate, run.validation_error, run.seconds, *fit)
 
 
 def choose(results: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Select one point for each combination of fold, split and seed by validation error.
+    """Select one point (noise level and depth) for each combination of fold, split and seed by validation error.
 
     The point with the smallest error is selected. Several points often have the same error, because validation sets are
     small. Such ties are resolved by the following criteria, the most important one first:
@@ -213,7 +213,7 @@ def _rank(results: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return a key of the curve that contains a point. Points of one curve differ only in the value of `_place`.
+    """Return a key of the error curve that contains a point. Points of one curve differ only in the value of `_place`.
 
     The points of a method with autoencoders can also differ in other parameters, so each of them has its own key.
     """
@@ -222,7 +222,7 @@ def _line(point: SweepPoint) -> object:
 
 
 def _place(point: SweepPoint) -> float:
-    """Return the value by which points are sorted: the noise level or, for a projection such as PCA, `RunSpec.kept`."""
+    """Return the value by which points are sorted: the noise level, or `RunSpec.kept` for a projection such as PCA."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
     return point.noise if point.spec.kept is None or point.spec.stacked else point.spec.kept

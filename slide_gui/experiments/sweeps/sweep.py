@@ -106,7 +106,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     shape = RunShape.of(dataset)
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
     wanted, n_final = _with_neighbours((point.spec for point in points), known), 0
-    # Splits that select the same noise level and depth share one run on the whole training set. As long as points are
+    # Splits that select the same noise level and depth share one run on the whole training set. As long as results are
     # missing, the selection is unknown, so the largest possible number of such runs is counted.
     if rule != "none" and wanted.keys() - known.keys():
         places = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
@@ -146,7 +146,7 @@ def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset
 
 
 def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
-    """Return the key of the group that a point belongs to. One point is selected from each group."""
+    """Return the key of the group that a point of a sweep belongs to. One point is selected from each group."""
     fold = point.fold or 0
     return (fold, point.split, point.seed) if choose == "each" else (fold,)
 
@@ -175,8 +175,8 @@ def run_sweep(
     Parameters
     ----------
     sweep : SweepSpec or sequence of SweepPoint
-        A sweep, or points to compute without a selection. If the run of a point starts from the kernel widths of
-        another run, the other run is also computed and stored.
+        A sweep, or single points of a sweep to compute without a selection. If the run of a point starts from the
+        kernel widths of another run, the other run is also computed and stored.
     store : RunStore
         Store that was opened in the calling thread.
     progress : Progress
@@ -202,7 +202,7 @@ def run_sweep(
 
 
 class _Sweep:
-    """Requests the runs of all points, then the test runs of the selected points, and reports the progress."""
+    """Requests the runs of all points of a sweep, then the test runs of the selected points. Reports the progress."""
 
     def __init__(self, dataset: Dataset, points: tuple[SweepPoint, ...], choose: str, progress: Progress) -> None:
         self._dataset, self._points, self._pools = dataset, points, choose == "pooled"

@@ -53,7 +53,7 @@ class TrialState:
     Attributes
     ----------
     points : tuple of SweepPoint
-        All planned points, those with the shortest runs first.
+        All planned points of the sweep, those with the shortest runs first.
     done : tuple of PointResult
         Results on validation rows available so far.
     title : str
@@ -328,7 +328,7 @@ def try_data(
 
 
 class _TrialRun:
-    """Computes as many points of a trial as the budget allows, then the runs on the test set."""
+    """Computes as many points of the trial's sweep as the budget allows, then the runs on the test set."""
 
     def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, started: float, progress: Progress) -> None:
         self._dataset, self._sweep, self._budget, self._started = dataset, sweep, budget, started
