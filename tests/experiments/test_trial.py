@@ -101,7 +101,7 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
 
 
 def test_that_layers_that_do_not_help_are_the_first_sentence(trial):
-    first = "The layers do not help on these data. "
+    first = "Layers do not reduce the error on these data. "
     assert changed(trial, 3, 3).sentence.startswith(f"{first}SLIDE classifies")
     raw = changed(trial, 1, 2, depth=0).sentence
     assert raw.startswith(f"{first}A plain SVM on your columns classifies")

@@ -189,7 +189,7 @@ class CellPlan:
 
     @property
     def n_candidates(self) -> int:
-        """Number of distinct candidates from which one is selected."""
+        """Number of distinct candidates, one of which is selected."""
         return len(self._first_candidates)
 
     @property

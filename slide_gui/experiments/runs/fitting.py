@@ -193,7 +193,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
         progress.report(fraction, payload)
 
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
-    # If a layer has 0 epochs, its training ends when the training of the layer before it ends.
+    # If a layer is trained for 0 epochs, its training ends together with that of the layer before it.
     ends = accumulate((ends_of_layers.get(layer, 0.0) for layer in range(1, len(parameters.n_units) + 1)), max)
     return SdaFeatures(sda, limits, tuple(ends))
 

@@ -335,7 +335,7 @@ class RunSpec:
         if seed != spec.seed:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
         members = tuple(each.drawn(split, seed, **data) for each in spec.members)
-        drawn = object.__new__(RunSpec)  # `replace` would take twice as long for the 28 000 specs of an evaluation.
+        drawn = object.__new__(RunSpec)  # For the 28 000 specs of an evaluation, `replace` would take twice as long.
         new = data | {"split": split, "seed": seed, "svm": svm, "sda": sda, "neighbour": None, "members": members}
         vars(drawn).update(vars(spec) | new | {"_normal": None})
         vars(drawn).pop("hash", None)  # The cached hash is that of `spec`, not that of its copy.

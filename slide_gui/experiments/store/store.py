@@ -201,7 +201,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return result
 
     def check(self) -> StoreReport:
-        """Check the database file and all runs. Damaged rows do not end the check."""
+        """Check the database file and all runs. The check continues after a damaged row."""
         damage = self._db.damage()
         faults: dict[str, str] = {}
         intact = []

@@ -27,7 +27,7 @@ from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS, RunSpec
 from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, counted, dataset_title, fixed, level, number, unmarked
 
-_END = 253402300800.0  # Valid times are earlier than the year 10000, which begins at this number of seconds since 1970.
+_END = 253402300800.0  # The year 10000 begins at this number of seconds since 1970. Valid times are earlier.
 
 
 @dataclass(frozen=True)

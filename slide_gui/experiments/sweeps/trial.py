@@ -33,7 +33,7 @@ LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 # Noise levels (in the order in which they are computed), depths and number of splits of a trial's sweep.
 _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
-_FEWER = 0.7  # Factor that reduces the number of labelled rows repeatedly until the trial fits into its time budget.
+_FEWER = 0.7  # The number of labelled rows is multiplied by this factor until the trial fits into its time budget.
 
 # The time reserved for the runs on the test set is their estimated duration multiplied by this factor.
 _MARGIN = 1.2
@@ -43,7 +43,7 @@ _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
 class _OutOfTime(Exception):
-    """Raised to end the comparison of settings or the test when the time budget is used up."""
+    """Error that ends the comparison of settings or the test when the time budget is used up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class Trial:
             missing = "a plain SVM" if depth else "a setting with layers"
             first, compared = "", f"The time ran out before {missing} was tested; increase the time limit."
         else:
-            first = "" if self.layers_help else "The layers do not help on these data."
+            first = "" if self.layers_help else "Layers do not reduce the error on these data."
             if not depth and other.error < result.error:
                 first = "On validation rows, a plain SVM had the smallest error."
             rival = f"A {plain}" if depth else f"SLIDE with {_setting(other, ' and ')}"
