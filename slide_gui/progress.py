@@ -118,9 +118,7 @@ class Stage:
     total: int = 0
 
     def __str__(self) -> str:
-        if not self.total:
-            return self.name
-        return f"{self.name}, {self.done + 1} of {self.total}"
+        return f"{self.name}, {self.done + 1} of {self.total}" if self.total else self.name
 
 
 REFRESH = 0.5

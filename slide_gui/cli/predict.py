@@ -34,7 +34,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _predict_options(parser: argparse.ArgumentParser) -> None:
     _options(parser)
-    text = "write a CSV file with the number, predicted class, margin and, if available, the label of each row"
+    text = "write a CSV file with the number, predicted class and margin of each row, and its picture and label, if any"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help=text)
 
 
@@ -46,8 +46,8 @@ def _features_options(parser: argparse.ArgumentParser) -> None:
 
 def _read(
     arguments: argparse.Namespace, progress: Progress, *, classify: bool = False
-) -> tuple[FittedModel, NDArray[np.float32], Any]:
-    """Return the model, the new rows, and the labels of the rows as text (None if the rows have no labels).
+) -> tuple[FittedModel, NDArray[np.float32], Any, tuple[str, ...]]:
+    """Return the model, the new rows, their labels as text (None if they have none), and the names of their pictures.
 
     If `classify` is True, a model without a classifier is refused before the rows are read.
     """
@@ -56,7 +56,7 @@ def _read(
     model = load_model(arguments.model)
     if classify and model.svm is None:
         raise UsageError(f"{arguments.model} has no classifier; use a model saved by slide-gui train --save-model")
-    rows, labels, warning = read_new_rows(
+    rows, labels, pictures, warning = read_new_rows(
         [Path(name) for name in arguments.data],
         model.stack.n_features,
         names=model.feature_names,
@@ -68,18 +68,18 @@ def _read(
     )
     if warning:
         warn(warning)
-    return model, rows, labels
+    return model, rows, labels, pictures
 
 
 def _predict(arguments: argparse.Namespace) -> int:
     with progress_bar("predicting") as progress:
-        model, rows, labels = _read(arguments, progress.part(0.0, 0.3), classify=True)
+        model, rows, labels, pictures = _read(arguments, progress.part(0.0, 0.3), classify=True)
         codes, margins = model.predict(rows, progress.part(0.3, 1.0))
     names = [model.class_names[code] for code in codes.tolist()]
     output, counts = arguments.output, Counter(names)
     document: dict[str, Any] = {"model": arguments.model, "dataset": model.dataset, "rows": len(rows)}
     document |= {"predicted": {name: counts[name] for name in model.class_names}, "output": output}
-    document |= {"classes": names} if output is None else {}
+    document |= {"classes": names} | ({"pictures": pictures} if pictures else {}) if output is None else {}
     listed = ", ".join(f"{name}: {counts[name]}" for name in model.class_names if counts[name])
     lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
     labels = labels and _class_names(labels, model)
@@ -96,9 +96,10 @@ def _predict(arguments: argparse.Namespace) -> int:
         document |= describe_rate(rate) | rates.document
         lines += filter(None, [f"error {rate}, {n_wrong} of {len(rows)} misclassified", rates.sentence])
     if output is not None:
-        columns = [range(1, len(rows) + 1), names, margins.tolist(), *([] if labels is None else [labels])]
-        heads = ("row", "predicted", "margin", "label")[: len(columns)]
-        save_table(output, heads, zip(*columns, strict=True))
+        all_columns = {"row": range(1, len(rows) + 1), "picture": pictures, "predicted": names}
+        all_columns |= {"margin": margins.tolist(), "label": labels}
+        columns = {head: cells for head, cells in all_columns.items() if cells}
+        save_table(output, list(columns), zip(*columns.values(), strict=True))
     return print_answer(arguments, document, lines, [] if output is None else [output])
 
 
@@ -124,12 +125,11 @@ def _features(arguments: argparse.Namespace) -> int:
     output = arguments.output
     options.check_suffix(output, (".npz",), "-o")
     with progress_bar("computing features") as progress:
-        model, rows, labels = _read(arguments, progress.part(0.0, 0.3))
+        model, rows, labels, _ = _read(arguments, progress.part(0.0, 0.3))
         arrays: dict[str, Any] = {"X": model.stack.transform(rows, progress=progress.part(0.3, 1.0))}
     if labels is not None:
         numbers = np.array([float(each) if is_number(each) else np.nan for each in labels])
-        if not (numbers % 1).any():
-            numbers = numbers.astype(np.int64)
+        numbers = numbers if (numbers % 1).any() else numbers.astype(np.int64)
         # If a class name such as 01 would be lost by writing it as a number, all labels are written as text.
         arrays["y"] = numbers if label_texts(numbers) == labels else np.array(labels)
     write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))

@@ -65,7 +65,8 @@ def _train(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--save-model cannot save {method.text}; use --method slide-svm, median or raw-svm")
 
     def check(base: RunSpec) -> None:
-        if not _learns(base) and RUN_FIGURES["widths"] in figures.values():
+        learns = base.checked().svm.widths == "learn" and METHODS[base.method].learns
+        if not learns and RUN_FIGURES["widths"] in figures.values():
             raise ValueError("--figure widths is not available, because this run learns no widths; leave it out")
 
     dataset, base = _checked_and_read(arguments, source, choices, check)
@@ -86,11 +87,6 @@ def _train(arguments: argparse.Namespace) -> int:
     lines[2:2] = filter(None, [rates.sentence])
     print_answer(arguments, document | rates.document, lines, arguments.figure)
     return options.save_trained(arguments, dataset, result)
-
-
-def _learns(base: RunSpec) -> bool:
-    """Return True if a run learns widths. Raise ValueError if the run is invalid."""
-    return base.checked().svm.widths == "learn" and METHODS[base.method].learns
 
 
 def _checked_and_read(

@@ -29,10 +29,11 @@ def read_new_rows(
     scaling: NDArray[np.float64] | None = None,
     reading: ParseOptions = AS_GUESSED,
     progress: Progress = NO_PROGRESS,
-) -> tuple[NDArray[np.float32], list[str] | None, str]:
-    """Return rows with the columns and the scale of a training set, the class name of each row, and a warning.
+) -> tuple[NDArray[np.float32], list[str] | None, tuple[str, ...], str]:
+    """Return rows with the columns and the scale of a training set, their class names, their pictures, and a warning.
 
-    The class names are None if the file has no labels. The warning is empty if the scale of the rows is certain.
+    The class names are None if the file has no labels. The pictures are the file names of the rows, or empty if the
+    rows are not from pictures. The warning is empty if the scale of the rows is certain.
 
     Columns with names are matched by name, and additional columns are ignored. Without names, the columns must have the
     order of the training set. The file may have a label column; if the training set had none, `reading` must name it.
@@ -129,7 +130,7 @@ def read_new_rows(
     scaled = scaled_rows(part, scaling)
     if image_shape is None and scaling is not None and (far := far_columns(scaled, names)):
         warnings.append(f"most values of {far} are far beyond the training range; check the units")
-    return scaled, _class_texts(part), "; ".join(warnings)
+    return scaled, _class_texts(part), part.pictures, "; ".join(warnings)
 
 
 def _pixel_scaling(

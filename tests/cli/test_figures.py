@@ -384,13 +384,15 @@ def test_that_a_model_without_the_scale_of_its_pixels_and_pictures_next_to_folde
     save_model("old.npz", replace(load_model("model.npz"), scaling=None))
     warning = "the model does not record the scale of training pixels, so values of 0 … 255 are not scaled"
     assert warning in cli("features old.npz u8.npz -o f.npz").err
-    cli("fit u8-folder -o model.npz")
+    cli("train u8-folder --depth 1 --widths median --save-model model.npz")
     Path("u8-folder/0/00.png").rename("u8-folder/loose.png")
     assert "pictures next to the folders of classes left out" in cli("features model.npz u8-folder -o f.npz").err
     save_model("named.npz", replace(load_model("model.npz"), label_column="digit"))
     write("u8-folder/new.csv", [["file", "digit", "age"], *([f"{k % 2}/{k:02}", k % 2, k / 4] for k in range(2, 20))])
-    cli("features named.npz u8-folder -o f.npz")
-    assert np.load("f.npz")["y"].tolist() == [0, 1] * 9
+    cli("predict named.npz u8-folder -o p.csv")
+    rows = [line.split(",") for line in Path("p.csv").read_text().splitlines()]
+    pictures = [(f"{k % 2}/{k:02}.png", str(k % 2)) for k in range(2, 20)]
+    assert [(row[1], row[4]) for row in rows] == [("picture", "label"), *pictures]
 
 
 def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(cli, table):

@@ -474,8 +474,7 @@ def test_that_labels_are_in_the_first_column_if_the_last_one_looks_like_pixels(n
     columns = [range(n_first), second, *[others] * 62, last]
     rows = ([str(values[k % len(values)]) for values in columns] for k in range(40))
     assert read("".join(" ".join(row) + "\n" for row in rows)).opened.label_column == label
-    # The same holds if the last column is a quantity.
-    part = read("".join(f"{k // 20 + 1},0.{k % 7},{k * k + 300}\n" for k in range(60)))
+    part = read("".join(f"{k // 20 + 1},0.{k % 7},{k * k + 300}\n" for k in range(60)))  # the last one is a quantity
     assert (part.opened.label_column, np.unique(part.labels).tolist()) == (0, [1, 2, 3])
 
 

@@ -21,7 +21,7 @@ from slide_gui.data.readers.table_layout import UNNAMED, table_layout
 from slide_gui.data.readers.tables import split_line
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, ParseReport, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, counted, listed_names, plural
+from slide_gui.text import clean_name, counted, listed_names, plural, printable
 
 # Pictures in the last four formats are refused, because users might not notice that they were left out.
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
@@ -348,7 +348,8 @@ def _read_part(
     )
     guesses = tuple(Guess(what, why) for holds, what, why in doubts if holds)
     opened = ParseReport(guesses=guesses, unlabelled=unlabelled)
-    return DataPart(rows, labels, shape, str(folder), role, names, opened=opened)
+    pictures = tuple(printable(file.relative_to(folder).as_posix()) for file, _ in files)
+    return DataPart(rows, labels, shape, str(folder), role, names, opened=opened, pictures=pictures)
 
 
 def _has_colours(path: Path) -> bool:

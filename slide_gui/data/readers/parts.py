@@ -54,6 +54,8 @@ class DataPart:
         Index of each row's group in `group_names`.
     level : int
         Number by which the reader has divided the pixels; 0 if it has not divided them.
+    pictures : tuple of str
+        File name of each row's picture, with the folders below the opened folder; empty if the rows are not pictures.
     """
 
     rows: NDArray[np.generic]
@@ -68,6 +70,7 @@ class DataPart:
     groups: NDArray[np.int64] | None = None
     group_names: tuple[str, ...] = ()
     level: int = 0
+    pictures: tuple[str, ...] = ()
 
     @property
     def has_few_fractions(self) -> bool:

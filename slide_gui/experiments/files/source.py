@@ -135,9 +135,7 @@ class DataSource:
         """Return the source that command-line arguments describe: a key of the catalogue, or files of a data set."""
         # A path that begins with "-" would be parsed as an option, so "./" is put in front of it.
         texts = [f".{os.sep}{text}" if text.startswith("-") else text for text in texts]
-        if len(texts) == 1:
-            return cls.parse(texts[0], seed)
-        return cls(paths=tuple(texts), seed=seed)
+        return cls.parse(texts[0], seed) if len(texts) == 1 else cls(paths=tuple(texts), seed=seed)
 
     @cached_property
     def argument(self) -> str:
