@@ -106,10 +106,10 @@ def _write(
     lines: Sequence[str] = (),
     session: str = "",
 ) -> int:
-    """Write a figure to its files or its bundle, and print the result and the file names as JSON or text.
+    """Write a figure as pictures or as a bundle, and print the figure's result and the file names as JSON or text.
 
-    Pictures contain the session unless --no-session is given. A bundle contains the session as a separate file. The
-    function returns the exit code.
+    Each picture contains the session unless --no-session is given. A bundle contains the session as a separate file.
+    The function returns the exit code.
     """
     if getattr(arguments, "bundle", None) is not None:
         outputs = save_bundle(arguments.bundle, export, style, session)

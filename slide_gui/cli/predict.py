@@ -104,10 +104,10 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _class_names(labels: list[str], model: FittedModel) -> list[str]:
-    """For each label, return the name of the class of the model that it denotes, or the label if it denotes no class.
+    """Return the name of the model's class that each label matches, or the label itself if it matches none.
 
-    The label 1 may denote the class "01", and the label 01 the class "1". The label 1 may also denote class 1 of a
-    benchmark data set, or a range of numbers that contains 1.
+    Labels that are numbers are compared by value, so the label 1 matches the class "01". It also matches class 1 of a
+    benchmark data set, and a class that is a range of numbers if the range contains 1.
     """
     first, last = model.class_names[0], model.class_names[-1]
     if first.startswith("up to ") and last.startswith("above ") and all(map(is_number, labels)):

@@ -113,7 +113,7 @@ def test_that_an_impossible_study_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match="all inputs and weights of layer 1 are 0; use other data"):
         CopiesStudy(fit_stack(nothing, StackParameters(depth=1)), nothing).run()
     wide = np.ones((3, 1100), np.float32)
-    with pytest.raises(ValueError, match="cannot fit W for 1100 features to corrupted copies; use at most 1024"):
+    with pytest.raises(ValueError, match="cannot fit W to copies with 1100 features; use data with 1024 or fewer"):
         CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)
 
 

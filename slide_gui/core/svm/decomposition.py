@@ -366,7 +366,8 @@ def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Pr
 def _quarter(y: Array, options: SolverOptions) -> Indices:
     """Return the sorted indices of about a quarter of the points of each class, at least one point per class.
 
-    The points are drawn at random. If `options.shuffled` is True, the first points of each class are returned instead.
+    The points are drawn at random. If they already have a random order (`options.shuffled`), the first points of each
+    class are returned instead.
     """
     random, parts = np.random.default_rng(options.seed), []
     for label in (-1.0, 1.0):

@@ -305,7 +305,7 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] from `now` to `target` that minimises the objective, by bisection on its slope."""
     largest = np.max(ridge)
-    # The penalty for errors of point i is 1 / ridge[i]. It is split into the factors C and largest / ridge[i].
+    # The penalty for errors of point i is 1 / ridge[i]: the product of C and the relative weight max(ridge) / ridge[i].
     C, loss = 1.0 / largest, y * (largest / ridge)
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)

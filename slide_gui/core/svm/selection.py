@@ -500,9 +500,10 @@ def _clearly_worse(wrong: NDArray[np.bool_], other: NDArray[np.bool_], weights: 
 
 
 def _without_steps(progress: Progress, end: float) -> Progress:
-    """Return a `Progress` that forwards each fraction, multiplied by `end`, to `progress`, but not the payload.
+    """Return a `Progress` that multiplies each fraction by `end`, forwards it to `progress`, and drops the payload.
 
-    The payloads are steps of learning, which are not reported for widths that are needed only for a comparison.
+    The payloads are iterations of learning widths. They are not reported if these widths are only learned to compare
+    them with median widths.
     """
     return Listener(lambda fraction, _: progress.report(end * fraction))
 

@@ -62,7 +62,7 @@ def _fit(
 ) -> tuple[bool, bool, bool, int, float]:
     """Return a sort key for the version of the data that `run` uses. The version with the largest key is selected.
 
-    Only the stored runs of the first split are counted.
+    The key contains the number of stored runs of the first split that use this version.
     """
     count = 0
     for cell in cells:

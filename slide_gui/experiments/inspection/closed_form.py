@@ -184,7 +184,7 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if stack.n_features > WHOLE:
-            raise ValueError(f"cannot fit W for {stack.n_features} features to corrupted copies; use at most {WHOLE}")
+            raise ValueError(f"cannot fit W to copies with {stack.n_features} features; use data with {WHOLE} or fewer")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []

@@ -89,7 +89,7 @@ class Explorer:
         self._problems: dict[tuple[str, float, bool], str] = {}  # Maps (squashing, threshold, depth > 0) to a warning.
         self._approximations: dict[str, tuple[InputScatter, Approximation]] = {}
         self.interpolation: Interpolation | None = None
-        # The most recent approximate layers. The tuple is emptied after each fit.
+        # Layers that are approximated while the noise level changes. An exact fit replaces them and empties the tuple.
         self._approximated: tuple[ApproximateLayer, ...] = ()
 
     def update(

@@ -294,9 +294,9 @@ def try_data(
 ) -> Trial:
     """Compare noise levels and depths on validation rows, and evaluate the best setting once on the held-out rows.
 
-    The shortest runs are computed first. The comparison ends early when the rest of the budget is needed for the test.
-    The test ends when the budget is used up. If the selected setting has not been tested before this end, its error on
-    validation rows is reported.
+    The shortest runs are computed first. The comparison stops early to leave enough time for the test, and the test
+    stops when the budget is used up. If the selected setting has not been tested by then, its error on validation rows
+    is reported.
 
     Parameters
     ----------

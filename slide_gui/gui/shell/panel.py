@@ -72,7 +72,7 @@ _BOXES = {
     ),
     "fit_on": (
         "Fit on",
-        "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2) or to T(hᵏ⁻¹)",
+        "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2), or to its thresholded values T(hᵏ⁻¹)",
         tuple(FIT_ON.values()),
     ),
     "sharing": (

@@ -437,7 +437,7 @@ class RunController(QObject):
     def _follow_dataset(self, dataset: Dataset) -> None:
         tasks = (self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")
         for name in [name for task, name in tasks if task.running]:
-            text = f"You opened other data or changed the split. Reopen the previous data to start the {name} again."
+            text = f"You opened other data or changed the split. To start the {name} again, restore them."
             self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)

@@ -63,7 +63,7 @@ class Tile:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of the image, or (d,) for bars."""
+        """Return the shape of the image, or (d,) if the d features are shown as bars."""
         return self.values.shape
 
     @property
