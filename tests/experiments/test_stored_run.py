@@ -152,7 +152,7 @@ def test_that_a_run_without_layers_is_on_the_curves_of_every_stack_and_a_method_
     assert not other.covers(Setting.of(BASE))
     assert not Setting.of(SPLIT).covers(raw)
     learned = [Setting.of(BASE).words(n_classes).rpartition(" · learned widths ")[2] for n_classes in (1, 2, 3)]
-    assert learned == ["(automatic)", "(span, automatic)", "(press, automatic)"]
+    assert learned == ["(automatic)", "(span, auto)", "(press, auto)"]
     raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
     assert raw.words() == f"test error · trained on all rows · {text}"
     given = replace(raw.spec, evaluate="validation", labels=1, test_rows=9, svm=replace(raw.spec.svm, C=2.5))

@@ -122,7 +122,7 @@ _NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")
 def _widths(svm: SvmParameters, n_classes: int) -> str:
     if svm.widths == "learn":
         if svm.criterion == AUTO and n_classes > 1:
-            return f"learned widths ({width_criterion(resolved(AUTO, n_classes))}, automatic)"
+            return f"learned widths ({width_criterion(resolved(AUTO, n_classes))}, auto)"
         return f"learned widths ({LEARNED_BY[svm.criterion].short})"
     return "median widths" if svm.widths == "median" else "given widths"
 
