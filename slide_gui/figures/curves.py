@@ -9,7 +9,7 @@ import numpy as np
 from slide_gui.error_rate import ErrorRate, describe_rows
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.experiments.runs.spec import METHODS
-from slide_gui.experiments.sweeps.curves import ErrorCurves
+from slide_gui.experiments.sweeps.curves import ErrorCurves, best_mark
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, fitted, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
@@ -130,7 +130,7 @@ def _write_title(plot: Plot, curves: ErrorCurves, numbers: str, mark: str) -> No
     runs = count_range([rate.n_splits for rate in rates])
     what = f"{curves.method}, {describe_rows(rates)} {curves.evaluate} rows"
     what += f", mean of {runs} runs; {numbers}" if runs != "1" else f"; {numbers}"
-    what += f"; {mark}: best on validation" if any(q.chosen for q in curves.points) else ""
+    what += f"; {mark}: {best_mark(curves.n_missing)}" if any(q.chosen for q in curves.points) else ""
     plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", what)
 
 

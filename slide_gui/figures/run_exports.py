@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.evaluation.protocol import Published, published
+from slide_gui.experiments.evaluation.protocol import published
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import RunResult
@@ -50,7 +50,7 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
 
 def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
     """Return the export of error curves, or of their heat map, including the files that reproduce the figure."""
-    return _bundled(curves_export(dataset, answers, provenance.figure), provenance)
+    return _bundled(curves_export(dataset, answers, provenance.figure, provenance.n_missing), provenance)
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
@@ -67,17 +67,18 @@ def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = ""
     return replace(export, commands=commands, script=(_IMPORTS, _BODY.format(name=name)), extra=extra)
 
 
-def curves_export(dataset: Dataset, answers: Sequence[PointResult], name: str = CURVES) -> FigureExport:
+def curves_export(
+    dataset: Dataset, answers: Sequence[PointResult], name: str = CURVES, n_missing: int = 0
+) -> FigureExport:
     """Return the export of error curves, or of their heat map, without the additional files of a bundle.
 
     Curves of test errors also show published errors.
     """
-    curves = error_curves(dataset, answers)
+    curves = error_curves(dataset, answers, n_missing)
     if name == HEAT_MAP:
         return export_of(name, curves, draw_heat_map, curves_csv)
-    marks: list[Published] = []
-    if curves.evaluate == "test" and answers[0].point.spec.labels is None:
-        marks = [mark for mark in published(dataset.key, dataset.name) if mark.method in _MARKED]
+    is_comparable = curves.evaluate == "test" and answers[0].point.spec.labels is None
+    marks = [mark for mark in published(dataset.key, dataset.name) if mark.method in _MARKED and is_comparable]
     return export_of(CURVES, curves, partial(draw_curves, marks=marks), curves_csv)
 
 

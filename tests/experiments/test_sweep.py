@@ -397,11 +397,9 @@ def test_that_a_curve_has_the_mean_over_the_splits_and_curves_of_two_methods_or_
     assert found.line(2)[0].rate == ErrorRate.of_splits([ErrorRate.of_run(error, 40) for error in (0.1, 0.2)])
     assert found.line(1)[0].rate == ErrorRate.of_run(0.4, 40)
     one = final(0.3, 1, 0.1)
-    for other in (final(0.3, 1, 0.1, method="median"), final(0.3, 1, 0.1, evaluate="validation")):
-        with pytest.raises(ValueError, match="2 combinations were given"):
-            error_curves(SELECTED_DATA, [one, other])
-    with pytest.raises(ValueError, match="0 combinations were given"):
-        error_curves(SELECTED_DATA, [])
+    for results in ([], [one, final(0.3, 1, 0.1, method="median")], [one, final(0.3, 1, 0.1, evaluate="validation")]):
+        with pytest.raises(ValueError, match=f"{len(results)} combinations were given"):
+            error_curves(SELECTED_DATA, results)
 
 
 TIMED_DATA = rectangles(100, 60)

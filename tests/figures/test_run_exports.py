@@ -47,8 +47,8 @@ def provenance_of(figure, source):
     dataset = source.load()
     if figure not in ("curves", "heat-map"):
         return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3, C=10.0))
-    sweep = SweepSpec(RunSpec(dataset.fingerprint, "tiny.npz", svm=SvmParameters(starts=1, C=10.0)), (0.1, 0.4), (0, 1))
-    return FigureProvenance(figure, source, sweep.points())
+    base = RunSpec(dataset.fingerprint, "tiny.npz", svm=SvmParameters(starts=1, C=10.0), training="split")
+    return FigureProvenance(figure, source, SweepSpec(base, (0.1, 0.4), (0, 1)).points(), n_missing=3)
 
 
 def export_of(figure, source):
@@ -73,6 +73,7 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure
     extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure in FIGURE_NAMES)
     assert sorted(os.listdir("bundle")) == sorted([*figures, *extra, f"{figure}.py", "commands.txt", RECORD])
     before = {name: Path("bundle", name).read_bytes() for name in figures}
+    assert (b"validation (3 points missing)" in before[f"{figure}.svg"]) == (figure in ("curves", "heat-map"))
     os.makedirs("script")
     os.link("tiny.npz", "script/tiny.npz")
     for name in figures:

@@ -37,6 +37,8 @@ class FigureProvenance:
     points : tuple of SweepPoint
         Points of a sweep that the figure shows. Each point is a run with its noise level, depth, split and seed. Error
         curves and heat maps show several points. Figures of a single run show one point.
+    n_missing : int
+        Number of runs of an incomplete sweep that have no result. They are not among the points.
     numerics : str
         The results version (`RESULTS_VERSION`) of the program that drew the figure. Empty if it is not recorded.
     """
@@ -44,6 +46,7 @@ class FigureProvenance:
     figure: str
     source: DataSource
     points: tuple[SweepPoint, ...]
+    n_missing: int = 0
     numerics: str = field(default_factory=lambda: str(RESULTS_VERSION))
 
     @classmethod
@@ -95,7 +98,7 @@ class FigureProvenance:
         points = [{**{axis: getattr(p, axis) for axis in _AXES}, "run": number[p.spec.hash]} for p in self.points]
         source = self.source.document()
         document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
-        return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
+        return json.dumps({**document, "missing": self.n_missing, "runs": runs, "points": points}, indent=1) + "\n"
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -132,7 +135,9 @@ class FigureProvenance:
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
             raise ValueError("the source of the data must be a data set from the catalogue or a list of files")
-        return cls(figure, source, tuple(points), checked_value(str, document.get("numerics", ""), "numerics"))
+        n_missing = checked_value(int, document.get("missing", 0), "missing")
+        numerics = checked_value(str, document.get("numerics", ""), "numerics")
+        return cls(figure, source, tuple(points), n_missing, numerics)
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:

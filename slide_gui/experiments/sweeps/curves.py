@@ -59,6 +59,8 @@ class ErrorCurves:
         Name of the method, followed by the number of labelled training rows if the runs use only some of the labels.
     points : tuple of CurvePoint
         Points sorted by depth, then noise level.
+    n_missing : int
+        Number of runs of an incomplete sweep that have no result.
     """
 
     dataset: str
@@ -66,6 +68,7 @@ class ErrorCurves:
     method: str
     evaluate: str
     points: tuple[CurvePoint, ...]
+    n_missing: int = 0
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -77,7 +80,12 @@ class ErrorCurves:
         return tuple(point for point in self.points if point.depth == depth)
 
 
-def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurves:
+def best_mark(n_missing: int) -> str:
+    """Describe the mark of the selected points, and state how many points of the sweep have no result yet."""
+    return "best on validation" + (f" ({counted(n_missing, 'point')} missing)" if n_missing else "")
+
+
+def error_curves(dataset: Dataset, results: Sequence[PointResult], n_missing: int = 0) -> ErrorCurves:
     """Average the results of a sweep at each noise level and depth.
 
     Parameters
@@ -85,6 +93,8 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
     results : sequence of PointResult
         Results of one method, either all on the test set or all on validation rows. A run that belongs to several
         points is counted only once.
+    n_missing : int
+        Number of runs of the sweep that have no result.
 
     Raises
     ------
@@ -103,7 +113,7 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult]) -> ErrorCurve
         points.append(CurvePoint.of((noise, depth), list(groups[depth, noise].values()), chosen))
     labels = results[0].point.spec.labels
     name = METHODS[method].text + ("" if labels is None else f", {counted(labels, 'label')}")
-    return ErrorCurves(dataset.name, dataset.generated, name, evaluate, tuple(points))
+    return ErrorCurves(dataset.name, dataset.generated, name, evaluate, tuple(points), n_missing)
 
 
 def known_results(

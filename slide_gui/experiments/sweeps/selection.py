@@ -163,8 +163,6 @@ def chosen_places(results: Sequence[PointResult]) -> tuple[Place, ...]:
     There are several pairs if different folds of the data select different points. The tuple is empty if validation
     errors are missing, or if not all splits have results at the same noise levels and depths.
     """
-    if not results or any(result.validation_error is None for result in results):
-        return ()
     try:
         chosen = choose(pooled(results))
     except ValueError:

@@ -270,10 +270,9 @@ class _Sweep:
         return min((n_done + running) / max(self._n_points + len(self._groups), 1), 1.0)
 
     def _report(self, loop: RunLoop, running: float = 0.0) -> None:
-        current = None
         if loop.active in self._numbers:
-            current = self._points[self._numbers[loop.active][0]]
-        elif loop.active:
+            current: SweepPoint | None = self._points[self._numbers[loop.active][0]]
+        else:
             current = next((each for each in self._final_points.values() if each.spec.hash == loop.active), None)
         self._state = replace(
             self._state, current=current, live=loop.live, seconds_left=loop.seconds_left, faults=tuple(loop.faults)

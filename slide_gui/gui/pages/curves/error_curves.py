@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
-from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of, lines_of
+from slide_gui.gui.pages.curves.points import BEST, ErrorPoint, best_words, chosen_of, lines_of
 from slide_gui.gui.plots.axes import Plot, evenly_apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
@@ -24,7 +24,6 @@ BAND = 0.2
 _MARGIN = 0.03  # Margin above and below the points, as a fraction of the range of the errors.
 RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # Diameter in pixels of a point, including its edge.
-CHOSEN = "best on validation"  # Legend entry for the ring around the point with the smallest validation error.
 SIDE = 0.02
 """The margin of the noise axis beyond 0 and 1. It is large enough to draw points at these noise levels completely."""
 
@@ -56,6 +55,7 @@ class ErrorPlot(Plot):
         titles = "Noise level 1 − p", "Test error (%)"
         super().__init__(QMargins(44, 36, 144, 48), titles, parent)
         self._points: tuple[ErrorPoint, ...] = ()
+        self._mark = BEST
         self._current: ErrorPoint | None = None
         self._placeholder = "There are no points yet."
         self._lines: dict[int, list[ErrorPoint]] = {}
@@ -68,18 +68,18 @@ class ErrorPlot(Plot):
 
     # Contents
 
-    def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
+    def set_points(self, points: Sequence[ErrorPoint], part: str = "test", mark: str = BEST) -> None:
         """Replace the points. There may be at most one point for each noise level and depth.
 
         `part` names the rows on which errors are counted ("test" or "validation"). It appears in the title of the
-        error axis.
+        error axis. `mark` is the legend of the ring around selected points.
         """
         titles = (self._titles[0], f"{part.capitalize()} error (%)")
         if titles != self._titles:
             self._titles = titles
             self._changed()
-        if tuple(points) != self._points:
-            self._points, current = tuple(points), self._current
+        if (tuple(points), mark) != (self._points, self._mark):
+            self._points, self._mark, current = tuple(points), mark, self._current
             if current is not None:
                 # Identify the selected point by its noise level and depth, because a point without a final error has no
                 # key.
@@ -102,8 +102,7 @@ class ErrorPlot(Plot):
 
     def banded(self) -> int | None:
         """Return the depth of the line whose confidence intervals are shown."""
-        current = self._current
-        return self._depth if current is None else current.depth
+        return self._depth if self._current is None else self._current.depth
 
     def set_cursor(self, noise: float | None) -> None:
         """Move the cursor to a noise level, or hide it if `noise` is None. No signal is emitted."""
@@ -188,7 +187,7 @@ class ErrorPlot(Plot):
         if chosen_of(self._points):
             left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
             _draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
-            write(painter, QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN, theme.muted)
+            write(painter, QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, self._mark, theme.muted)
 
     def _is_cursor_shown(self) -> bool:
         left, right = self.shown()[0]
@@ -205,7 +204,7 @@ class ErrorPlot(Plot):
         painter.save()
         painter.setClipRect(box)
         for point in self._points:
-            if point.is_selected:
+            if point.chosen:
                 _draw_ring(painter, theme, self.position(point), RADIUS + 3.0)
             if point == current:
                 _draw_ring(painter, theme, self.position(point), 10.0 if point.chosen else 7.0)
@@ -257,16 +256,14 @@ class ErrorPlot(Plot):
             write(painter, place, RIGHT, values.get(depth, ""), theme.text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        point = self._current
-        return None if point is None else (self.position(point), lines_of(point))
+        return None if self._current is None else (self.position(self._current), lines_of(self._current))
 
     def _describe(self) -> None:
-        point = self._current
-        if point is not None:
-            self.setAccessibleDescription("; ".join(lines_of(point)))
+        if self._current is not None:
+            self.setAccessibleDescription("; ".join(lines_of(self._current)))
             return
         text = counted(len(self._points), "point") if self._points else self._placeholder
-        self.setAccessibleDescription("; ".join(filter(None, [text, best_words(self._points)])))
+        self.setAccessibleDescription("; ".join(filter(None, [text, best_words(self._points, self._mark)])))
 
     # Mouse
 
@@ -361,8 +358,7 @@ class ErrorPlot(Plot):
         column = [min(other, key=lambda p: abs(p.noise - now.noise)) for other in self._lines.values()]
         column.sort(key=lambda p: (self.position(p).y(), -p.depth))
         at = next(i for i, p in enumerate(column) if p.depth == now.depth)
-        to = min(max(at + down, 0), len(column) - 1)
-        return now if to == at else column[to]
+        return column[min(max(at + down, 0), len(column) - 1)]
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
@@ -384,8 +380,7 @@ def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, f
     """Return the range of the error axis, which starts at 0 if the smallest error is below 0.4 times the largest."""
     values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
-    for point in settled:
-        values += [point.low, point.high]
+    values += [limit for p in settled for limit in (p.low, p.high)]
     # The confidence interval of a point shrinks while its error is being computed. To keep the range of the axis
     # constant, every such point is treated as if it had the widest of the final intervals.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, lines_of
+from slide_gui.gui.pages.curves.points import BEST, ErrorPoint, best_words, lines_of
 from slide_gui.gui.theme import BLUE
 from slide_gui.gui.widgets.color_table import ColorCell, ColorTable
 from slide_gui.text import counted, level, percentage
@@ -29,10 +29,11 @@ class HeatMap(ColorTable):
         self._points: dict[tuple[int, int], ErrorPoint] = {}
         self.cell_clicked.connect(self._click)
 
-    def set_points(self, points: Sequence[ErrorPoint], part: str = "test") -> None:
+    def set_points(self, points: Sequence[ErrorPoint], part: str = "test", mark: str = BEST) -> None:
         """Replace the points. There may be at most one point for each noise level and depth.
 
         `part` names the rows on which errors are counted ("test" or "validation"). It appears in the legend.
+        `mark` describes the frames.
         """
         noises, depths = (sorted(set(each)) for each in zip(*map(_place, points), strict=True)) if points else ((), ())
         self._points = {(depths.index(p.depth), noises.index(_place(p)[0])): p for p in points}
@@ -47,8 +48,8 @@ class HeatMap(ColorTable):
                 cells[place] = ColorCell(f"≈ {text}" if point.is_known else text, tip)
         bounds = f" {percentage(low)} to {percentage(high)} %," if errors else ""
         legend = f"{part} error,{bounds} by depth and noise level 1 − p"
-        words = [counted(len(points), "point"), *filter(None, [best_words(points)])]
-        self.set_outlined([place for place, point in self._points.items() if point.is_selected])
+        words = [counted(len(points), "point"), *filter(None, [best_words(points, mark)])]
+        self.set_outlined([place for place, point in self._points.items() if point.chosen])
         rows = [(f"depth {depth}", "") for depth in depths]
         columns = [(level(noise), f"noise level {noise:g}") for noise in noises]
         self.set_cells(rows, columns, cells, ("; ".join([legend, *words[1:]]), BLUE), "; ".join(words))

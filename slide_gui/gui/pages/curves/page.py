@@ -1,5 +1,6 @@
 """The Error curves page, which plots the error against the noise level, with one curve per depth."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
 from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec
 from slide_gui.experiments.store.stored_run import Setting
-from slide_gui.experiments.sweeps.curves import CurvePoint, known_results
+from slide_gui.experiments.sweeps.curves import CurvePoint, best_mark, known_results
 from slide_gui.experiments.sweeps.selection import Place, PointResult, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial, TrialState
@@ -247,14 +248,15 @@ class CurvesPage(Page):
         places = {} if setting is None else self._known(setting)
         shown = [(answer, key) for place in sorted(places) for key, answer in places[place].items()]
         complete = [key for _, key in shown if self._controller.library.without_result(key) is None]
-        if dataset is None or source is None or not shown:
+        if dataset is None or source is None or setting is None or not shown:
             return ()
+        n_missing = self._n_missing(setting)
 
         def export(figure: str, progress: Progress) -> FigureExport:
             specs = dict(zip(complete, (result.spec for result in load(complete, progress)), strict=True))
             points = tuple(replace(each.point, spec=specs.get(key, each.point.spec)) for each, key in shown)
             answers = [replace(each, point=point) for (each, _), point in zip(shown, points, strict=True)]
-            return curves_bundle(FigureProvenance(figure, source, points), dataset, answers)
+            return curves_bundle(FigureProvenance(figure, source, points, n_missing), dataset, answers)
 
         titles = {CURVES: "the error curves", HEAT_MAP: "the heat map of errors"}
         options = [ExportOption(name, title, partial(export, name)) for name, title in titles.items()]
@@ -298,8 +300,9 @@ class CurvesPage(Page):
         self._show_trial()
         self._show_settings(setting)
         points, part = self._points(setting), _part(setting)
+        mark = best_mark(0 if setting is None else self._n_missing(setting))
         for view in (self._plot, self._map):
-            view.set_points(points, part)
+            view.set_points(points, part, mark)
             view.set_placeholder(self._why_empty())
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
@@ -323,9 +326,7 @@ class CurvesPage(Page):
         return self._controller.why_not() or waits or f"There are no points yet. Press Sweep, or {other}."
 
     def _show_settings(self, shown: Setting | None) -> None:
-        texts = list(self._n_runs())
-        if shown is not None and shown.text not in texts:
-            texts.append(shown.text)
+        texts = dict.fromkeys([*self._n_runs(), *([] if shown is None else [shown.text])])
         settings = filter(None, map(Setting.from_text, texts))
         items = [(each.text, each.words(self._controller.n_classes)) for each in settings]
         if items != [(self.shown.itemData(i), self.shown.itemText(i)) for i in range(self.shown.count())]:
@@ -383,6 +384,14 @@ class CurvesPage(Page):
             self._known_of = arguments, known_results(*arguments)
         return self._known_of[1]
 
+    def _n_missing(self, setting: Setting) -> int:
+        """Return how many points of the last sweep, or of the grid of plotted noise levels and depths, are missing."""
+        known, sweep = self._known(setting), self._controller.sweep.latest
+        hashes = {key for answers in known.values() for key in answers}
+        is_plotted = sweep is not None and setting.covers(Setting.of(sweep.points[-1].spec))
+        n_missing = sum(point.spec.hash not in hashes for point in (sweep.points if is_plotted else ()))
+        return max(n_missing, math.prod(len(set(axis)) for axis in zip(*known, strict=True)) - len(known))
+
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
         """Return the pairs (noise level, depth) selected on validation rows, or () while a sweep or trial runs."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
@@ -434,8 +443,7 @@ class CurvesPage(Page):
         shipped = {run.hash for run in controller.library.runs if run.is_shipped}
         n_shipped = sum(point.key in shipped for point in points)
         parts = [f"{counted(n_shipped, 'point')} shipped with the program" if n_shipped else ""]
-        parts += [_describe_criteria(points), _rows(points, _part(setting))]
-        parts.append(self._best(points, setting))
+        parts += [_describe_criteria(points), _rows(points, _part(setting)), self._best(points, setting)]
         if running and sweep is None:
             parts.insert(0, "searching for stored runs…")
         elif running and sweep is not None:
@@ -466,7 +474,7 @@ class CurvesPage(Page):
         # `rate` is the test error of the classifiers that were retrained on all training rows with the selected noise
         # level and depth.
         rate = ErrorRate.of_folds(list(stored.values())) if stored and len(stored) == len(self._finals) else None
-        best = f"best on validation{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
+        best = f"{best_mark(self._n_missing(setting))}{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
         trained = f"retrained on all training rows{'' if setting.spec.labels is None else ' with all labels'}"
         return best if rate is None else f"{best}, {trained}: test error {rate} on {counted(rate.n, 'row')}"
 
@@ -498,9 +506,7 @@ def _describe_criteria(points: Iterable[ErrorPoint]) -> str:
     If there are several criteria, each one is followed by the number of points for which it was used.
     """
     counts = Counter(point.by for point in points if point.by).most_common()
-    if len(counts) < 2:
-        return "".join(by for by, _ in counts)
-    return ", ".join(f"{by} at {counted(many, 'point')}" for by, many in counts)
+    return ", ".join(by if len(counts) == 1 else f"{by} at {counted(many, 'point')}" for by, many in counts)
 
 
 def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:

@@ -8,6 +8,7 @@ from typing import Literal
 from slide_gui.error_rate import ErrorRate
 from slide_gui.text import count, level, per_cent, place_name
 
+BEST = "best on validation"  # Description of the mark of the points with the smallest validation error.
 PointState = Literal["done", "running", "refining"]
 
 
@@ -35,7 +36,7 @@ class ErrorPoint:
     validation : float or None
         Error on the validation rows in per cent, or None if there are no validation rows.
     chosen : bool
-        True if this noise level and depth were selected on the validation rows.
+        True if this noise level and depth were selected on the validation rows. The error is then final.
     """
 
     noise: float
@@ -52,11 +53,6 @@ class ErrorPoint:
     def is_known(self) -> bool:
         """True if the point has an error, final or preliminary."""
         return self.rate is not None
-
-    @property
-    def is_selected(self) -> bool:
-        """True if the error is final and the point was selected on the validation rows."""
-        return self.chosen and self.state == "done" and self.is_known
 
     @property
     def error(self) -> float:
@@ -81,8 +77,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
         return [place, "being computed", *filter(None, [point.by, point.note])]
     n = count(point.rate.n)
     if point.state != "done":
-        running = point.state == "running"
-        text = f"{'being computed' if running else 'an estimate'}, {n} rows evaluated so far"
+        text = f"{'being computed' if point.state == 'running' else 'an estimate'}, {n} rows evaluated so far"
         return [f"≈ {per_cent(point.error)}", place, text, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:
@@ -91,12 +86,15 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the points that were selected on validation rows and have a final error, at most one per fold."""
-    return tuple(point for point in points if point.is_selected)
+    """Return the points that were selected on validation rows, at most one per fold."""
+    return tuple(point for point in points if point.chosen)
 
 
-def best_words(points: Sequence[ErrorPoint]) -> str:
-    """Describe the points selected on validation rows and their errors. Return "" if no point was selected."""
+def best_words(points: Sequence[ErrorPoint], mark: str) -> str:
+    """Return `mark`, which describes the mark of selected points, with these points and their errors.
+
+    Return "" if no point was selected.
+    """
     chosen = chosen_of(points)
     errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
-    return f"best on validation: {errors}" if chosen else ""
+    return f"{mark}: {errors}" if chosen else ""
