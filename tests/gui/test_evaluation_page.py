@@ -88,11 +88,11 @@ def test_that_an_untouched_page_shows_the_papers_figures_says_why_cells_are_empt
     assert other.note == "not selected"
     assert cells_of(page, "sda")[1].note == "not in the protocol"
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows)
-    assert page.export_options() == ()
-    assert page.numbers() == ""
-    page.data_sets.boxes["rectangles"].setChecked(False)
-    assert not page.start_button.isEnabled()
-    assert page.status.text() == "No data set is selected."
+    assert (page.export_options(), page.numbers()) == ((), "")
+    none = "The full protocol contains none of the selected methods for the selected data sets."
+    for data, why in (("", "No data set is selected."), ("convex", none)):
+        page.choose({"data sets": data, "methods": "sda"})
+        assert (page.start_button.isEnabled(), page.status.text()) == (False, why)
 
 
 def test_that_cells_fill_one_after_the_other_and_name_their_significance(window, page, permits):

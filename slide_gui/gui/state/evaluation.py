@@ -47,9 +47,7 @@ class EvaluationChoice:
     @cached_property
     def cells(self) -> tuple[CellPlan, ...]:
         """Return the plans of the selected table cells. A cell is one method on one data set."""
-        if not self.data or not self.methods:
-            return ()
-        return plan(self.extent, self.data, self.methods, self.splits)
+        return plan(self.extent, self.data, self.methods, self.splits) if self.data and self.methods else ()
 
     @cached_property
     def table(self) -> tuple[CellPlan, ...]:
@@ -182,12 +180,14 @@ class EvaluationController(QObject):
         """Return the reason why the selected evaluation cannot start, or "" if it can start."""
         if not self.choice.data:
             return "No data set is selected."
-        return "" if self.choice.methods else "No method is selected."
+        if not self.choice.methods:
+            return "No method is selected."
+        empty = f"The {self.choice.extent} protocol contains none of the selected methods for the selected data sets."
+        return "" if self.choice.cells else empty
 
     def start(self) -> None:
         """Compute the missing runs of `choice` on a cluster, or in the window's job queue behind all other jobs."""
-        cells = self.choice.cells
-        if self.runs.running or not cells:
+        if self.runs.running or self.why_not():
             return
         # Data sets that have been loaded, so that an interrupted job need not load them again when it restarts.
         loaded: dict[str, Dataset] = {}
@@ -198,7 +198,7 @@ class EvaluationController(QObject):
             return loaded[key]
 
         self.runs.latest = None
-        self._cluster.start(self.runs, partial(run_evaluation, cells, load, pause=self.runs.pause))
+        self._cluster.start(self.runs, partial(run_evaluation, self.choice.cells, load, pause=self.runs.pause))
 
     def stop(self) -> None:
         """Stop the evaluation and the reading of stored results. Runs that are finished remain stored."""

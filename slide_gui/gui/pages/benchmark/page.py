@@ -256,8 +256,7 @@ class EvaluationPage(Page):
         elif not controller.known:
             self.status.setText("reading the runs…" if controller.is_reading else "")
         else:
-            cells = [cell for cell in controller.reading.latest[1].cells if cell.data in controller.choice.data]
-            cells = [cell for cell in cells if cell.method in controller.choice.methods]
+            cells = [controller.reading.latest[1].cell(each.data, each.method) for each in controller.choice.cells]
             done, requested = sum(min(len(c.answers), c.n_splits) for c in cells), sum(c.n_splits for c in cells)
             cost = controller.cost()
             finished = f"all {requested}" if done == requested else f"{done} of {requested}"
