@@ -41,7 +41,8 @@ def test_that_each_page_exports_its_own_figure_with_the_files_that_reproduce_it(
         dialog.save_button.click()
         wait(lambda: trained.notice.isVisible() and not trained.queue.busy)
         assert "Exported" in trained.notice.accessibleName()
-        trained.notice.hide()
+        show_page(trained, "weights")
+        assert not trained.notice.isVisible()
         assert forms(name) <= {path.name for path in bundle.iterdir()}
         provenance = FigureProvenance.read(bundle / f"{name}.json")
         assert [point.spec.hash for point in provenance.points] == [trained.session.runs.library.runs[0].hash]

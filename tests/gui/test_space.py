@@ -156,8 +156,7 @@ def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(wind
     tiles.enlarge(1, 2)
     window.notice.show_message(UserMessage("Exported", "somewhere", kind="information"))
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
-    assert tiles.enlarged is None
-    assert window.notice.isVisible()
+    assert (tiles.enlarged, window.notice.isVisible()) == (None, True)
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert not window.notice.isVisible()
 

@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
         self.opening.files_chosen.connect(self.open_files)
         self.keeper.message.connect(self.notice.show_message)
         self.pages.turned.connect(self._navigation.mark)
-        self.pages.turned.connect(self._leave_full)
+        self.pages.turned.connect(self._leave_page)
         self.pages.changed.connect(self._show_panel)
         self.pages.turn_to("weights")
         # `dataset_changed` calls the slots of the Weights page first, because they were connected earlier. The page
@@ -465,9 +465,11 @@ class MainWindow(QMainWindow):
             self.setGeometry(geometry)
 
     @Slot(object)
-    def _leave_full(self, page: str) -> None:
-        if page != "weights":
-            self.set_full(False)
+    def _leave_page(self, page: str) -> None:
+        """Show the new page without the full screen and without a notice about a file exported from the old page."""
+        self.set_full(self.is_full and page == "weights")
+        if self.notice.message.path:
+            self.notice.hide()
 
     @Slot()
     def _show_panel(self) -> None:

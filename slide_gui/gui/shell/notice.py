@@ -26,6 +26,8 @@ class Notice(QFrame):
 
     Attributes
     ----------
+    message : UserMessage
+        The message that was shown last.
     remedy : QPushButton
         The button that runs the remedy of the current message.
 
@@ -39,7 +41,7 @@ class Notice(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._message = UserMessage("", "")
+        self.message = UserMessage("", "")
         self._title, self._text = PlainLabel("", self), PlainLabel("", self, wordWrap=True)
         self._title.setFont(figure_font(self, strong=True))
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -70,7 +72,7 @@ class Notice(QFrame):
     @Slot(object)
     def show_message(self, message: UserMessage) -> None:
         """Show a message in place of the previous one. The details are hidden until the user unfolds them."""
-        self._message = message
+        self.message = message
         set_look(self, "kind", message.kind)
         self._title.setText(message.title)
         self._text.setText(message.sentence)
@@ -88,12 +90,11 @@ class Notice(QFrame):
 
     @Slot()
     def _run_remedy(self) -> None:
-        self._message.run()
+        self.message.run()
 
     @Slot()
     def _to_clipboard(self) -> None:
-        message = self._message
-        text = message.path or "\n\n".join((message.title, message.sentence, message.details))
+        text = self.message.path or "\n\n".join((self.message.title, self.message.sentence, self.message.details))
         QGuiApplication.clipboard().setText(text)
 
     def showEvent(self, event: QShowEvent) -> None:
