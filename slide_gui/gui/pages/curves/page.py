@@ -468,7 +468,8 @@ class CurvesPage(Page):
             return "no best point is selected: there are no validation rows, and selection must not use test errors"
         chosen = chosen_of(shown)
         if not chosen:
-            return ""
+            why = "no best point is selected until all splits have results at the same noise levels and depths"
+            return "" if self._controller.trial.running else why
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
         # `rate` is the test error of the classifiers that were retrained on all training rows with the selected noise
