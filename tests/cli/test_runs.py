@@ -200,7 +200,7 @@ def test_that_runs_of_another_results_version_are_marked(cli, tiny):
 def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a_source_are_read_back():
     assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     assert (depth_axis("0:4"), depth_axis("3 , 1"), depth_axis("2026")) == ((0, 1, 2, 3, 4), (3, 1), (2026,))
-    for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
+    for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1", "0.2:0.1:0.1", "0.3:0.25:0.1"):
         with pytest.raises(ValueError, match="noise"):
             noise_axis(text)
     for text in ("-1", "3:1"):

@@ -510,7 +510,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
         if ":" not in text:
             return tuple(float(part) for part in text.split(","))
         first, last, step = (float(part) for part in text.split(":"))
-        count = int((last - first) / step + 1e-9) + 1
+        count = int((last - first) / step + 1 + 1e-9)
         if not (step > 0 and 1 <= count <= _MOST):
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
