@@ -341,6 +341,11 @@ def listed_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
 
 
+def listed_columns(names: Sequence[str]) -> str:
+    """Return the first six column names in quotation marks, after the word column or columns."""
+    return f"{plural('column', 'columns', len(names))} {listed_names(names)}"
+
+
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Shorten names by omitting the words with which all of them start or end.
 

@@ -16,7 +16,7 @@ from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
 from slide_gui.data.reading import Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import count, counted, label_names, listed_names, plural
+from slide_gui.text import count, counted, label_names, listed_columns, listed_names, plural
 
 _BLOCK = 1 << 20  # number of values that are converted at a time
 OVERSHOOT = 0.1
@@ -239,14 +239,12 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     missing = [name for name in train.feature_names if name not in set(test.feature_names)]
     extra = [name for name in test.feature_names if name not in set(train.feature_names)]
     if missing or extra:
-        differences = [
-            f"{word} {plural('column', 'columns', len(names))} {listed_names(names)}"
-            for word, names in (("lacks", missing), ("has the additional", extra))
-            if names
-        ]
-        problem = f"{' and '.join(differences)}, compared with the training set {train.place}"
+        lists = (("lacks", missing), ("has the additional", extra))
+        differences = " and ".join(f"{word} {listed_columns(names)}" for word, names in lists if names)
+        problem = f"{differences}, compared with the training set {train.place}"
         is_guessed = train.labels is None or any(each.what.startswith("labels in") for each in train.opened.guesses)
-        remedy = ", leave out the others, or choose the label column" if is_guessed else ", or leave out the others"
+        choice = f"leave out the others, or choose the label column, such as {listed_names(missing)}"
+        remedy = f", {choice}" if is_guessed and missing else ", or leave out the others"
         raise DataError(f"{problem}; give both files the same column names{remedy}", test.place)
     if test.feature_names == train.feature_names:
         return test

@@ -16,7 +16,7 @@ from slide_gui.data.readers.parts import DataPart, check_labels, label_texts
 from slide_gui.data.readers.table_layout import table_layout
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, counted, listed_names, plural
+from slide_gui.text import clean_name, counted, listed_columns, listed_names
 
 
 def read_new_rows(
@@ -80,8 +80,7 @@ def read_new_rows(
             return read_csv(path, replace(reading, label_column=label), progress=progress)
         known, needed = set(columns), set(names)
         if missing := [name for name in names if name not in known]:
-            lacking = f"{plural('column', 'columns', len(missing))} {listed_names(missing)}"
-            raise DataError(f"lacks the {lacking} of the model; add the missing data", str(path))
+            raise DataError(f"lacks the {listed_columns(missing)} of the model; add the missing data", str(path))
         if texts := [columns[k] for k in sorted(layout.text) if columns[k] in needed]:
             raise DataError(f"column {listed_names(texts[:1])} contains text; the model needs numbers", str(path))
         if label is None:
