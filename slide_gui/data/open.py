@@ -33,7 +33,7 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 
 _KINDS = ".amat (or a .zip of it), IDX or .csv (or .gz), .npz, .npy or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_SINGLE_PICTURE = "is a single picture; open a folder with one sub-folder of pictures per class"
+_SINGLE_PICTURE = "is a single picture; open a folder of pictures, with one sub-folder per class if classes are known"
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
@@ -43,7 +43,7 @@ _OTHER_FORMATS = {
     rb"(?s)\A[\0-\x34]\0{3}.{8}[\0\1]\0{3}.\0{3}[A-Za-z]\w*\0": _MATLAB_4,  # little-endian numbers
     rb"(?s)\A\0\0[\3\4].{9}\0{3}[\0\1]\0{3}.[A-Za-z]\w*\0": _MATLAB_4,  # big-endian numbers
     rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
-    rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[': "is a JSON file; save its table as CSV",
+    rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[|\A\s*<\?xml': "is a JSON or XML file; save its table as CSV",
     rb"(?i)\A\s*<(!doctype html|html)": "is a web page instead of data; download the file again",
     rb"\Aversion https://git-lfs": "is only a Git LFS pointer; fetch the file with git lfs pull",
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
