@@ -116,7 +116,8 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
 @pytest.mark.parametrize(
     ("text", "labels", "d"),
     [
-        (".1,.2,.3,.4,0\n.5,.6,.7,.8,1\n", [0, 1], 4),
+        (",sold,a\n" + "".join(f"{k},{k % 2 > 0},.{k}\n" for k in range(10)), [0, 1] * 5, 1),
+        ("".join(f"{k % 2 > 0},True,{k % 3 % 2}.0\n" for k in range(9)), [0, 1, 0] * 3, 2),
         ("id,a,b,done\n" + "".join(f"P{k},.{k},.5,{k % 2}\n" for k in range(10)), [0, 1] * 5, 2),
         ("1,.2,.3,.4,.5\n0,.6,.7,.8,.9\n", None, 5),
         ("1,.2,.3,.5\n-1,.6,.7,.9\n" * 2, [1, -1] * 2, 3),  # the first column has the labels
@@ -273,29 +274,27 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
     part = read("note,a,kind\n" + "".join(f"{'broken' if k > 6 else ''},.{k},{k % 3}\n" for k in range(9)))
     assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
-    chosen = read(PEOPLE, ParseOptions("d"))
-    assert chosen.labels.tolist() == [0, 1, 2, 0, 1]
-    assert notes(chosen) == ["columns “name”, “town” left out"]
+    assert notes(read(PEOPLE, ParseOptions("d"))) == ["columns “name”, “town” left out"]
     many = [",".join([*(f"w{i}{k}" for i in range(7)), "ab"[k % 2], f"{k / 2}"]) for k in range(6)]
     assert notes(read("\n".join(many)))[-1] == "columns 1, 2, 3, 4, … left out"
 
 
 @pytest.mark.parametrize("kinds", [["p", "q", "r"], ["True", "False", "False"]])
-@pytest.mark.parametrize("yes", ["True", "true", '"TRUE"'])
+@pytest.mark.parametrize("yes", ["True", "true", '"TRUE"', "WAHR", "Vrai"])
 def test_that_true_and_false_are_features_of_1_and_0_unless_they_are_in_the_last_column(tmp_path, kinds, yes):
     words = [yes, "False"] * 5
     text = "new,a,old,kind\n" + "".join(f"{words[k]},{k},{yes * (k != 3)},{kinds[k % 3]}\n" for k in range(9))
     part = read(text)
     assert (part.feature_names, part.opened.left_out, part.opened.label_column) == (("new", "a", "old"), (), 3)
+    assert part.opened.guesses[0].sure == (kinds[0] == "p")
     np.testing.assert_array_equal(part.rows, [[1 - k % 2, k, 1 if k != 3 else np.nan] for k in range(9)])
     assert read_incomplete(write(tmp_path / "x.csv", text)).columns == (1,)  # words are not filled by numbers
     complete = write(tmp_path / "y.csv", text.replace(",3,,", f",3,{yes},"))
-    rows, labels, _ = read_new_rows([complete], 3, names=("old", "new", "a"), label_column="kind")
+    rows, labels, *_ = read_new_rows([complete], 3, names=("old", "new", "a"), label_column="kind")
     assert (rows.tolist(), labels) == ([[1, 1 - k % 2, k] for k in range(9)], kinds * 3)
     first = read("sold,a\n" + "".join(f"{word},{k}\n" for k, word in enumerate(words)))
     assert (classes(first), first.feature_names) == ([yes.strip('"'), "False"] * 5, ("a",))
-    numbers = read("a,new,b,c,d\n" + "".join(f"{k},{word},.5,.{k},{k % 3}\n" for k, word in enumerate(words)))
-    assert (numbers.opened.label_column, numbers.rows[:, 1].tolist()) == (4, [1, 0] * 5)
+    assert not read("".join(f".{k},{word},.5\n" for k, word in enumerate(words))).opened.guesses[-1].sure
     with pytest.raises(DataError, match=r"line 299, column 1: found 'maybe', expected a finite number"):
         read(text + text.partition("\n")[2] * 32 + "maybe,1,True,p\n")
 
@@ -435,7 +434,7 @@ def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked
         ("a;b;kind", [(k * k, "1.037" if k else 900, "xy"[k % 2]) for k in range(10)], "column “b” has numbers like"),
         ("a,b,kind", [(k * k, "", "xy"[k % 2]) for k in range(10)], "column “b” left out"),
         ("a,kind", [(k * k, f"{k // 250 * '0'}{k % 3}") for k in range(300)], "labels with leading zeros are read as"),
-        ("a,p,q,r", [(0.5, *np.eye(3, dtype=int)[k % 3]) for k in range(10)], "the label and 2 columns before it"),
+        ("a,p,q,r", [(0.5, k % 3 // 2, k % 3 % 2, k % 3 == 0) for k in range(10)], "the label can be computed from"),
     ],
 )
 def test_that_row_numbers_and_one_column_per_class_are_reported(head, rows, what):

@@ -85,9 +85,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
     """
     known = known_names(arrays, place)
     parts = []
-    for (role, kind), name in known.items():
-        if kind == "labels":
-            continue
+    for role, name in [(role, name) for (role, kind), name in known.items() if kind == "rows"]:
         rows, shape = real_rows(arrays[name], f"{place}, {name}")
         guessed = None if shape else square_shape(rows.shape[1])
         label_name = known.get((role, "labels"))

@@ -74,8 +74,10 @@ def read_csv(
     text column and the column before it contains no codes.
 
     All other text columns are left out. If all known cells of a column are True or False, they are features with the
-    values 1 and 0. By rules 3 and 4, such a column has the labels only if it is the last column, or if it is the first
-    column and all text columns are of this kind. A first column without a name is also left out if it numbers the rows.
+    values 1 and 0. The words may be German (WAHR and FALSCH) or French (VRAI and FAUX). By rules 3 and 4, such a column
+    has the labels only in two cases. It is the last column, or all text columns are of this kind, the last column has
+    no class numbers, and the column is the first one or follows a first column with a name such as id or without a
+    name. A first column without a name is also left out if it numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
     is not made if the features have names that do not end in a digit.
@@ -143,8 +145,7 @@ def read_csv(
         rows = np.ascontiguousarray(rows[:, np.isin(columns, features)])
     are_pixels = layout.could_be_pixels([layout.columns[k] for k in features])
     shape = square_shape(len(features)) if are_pixels else None
-    last_label = labels if label == d - 1 and label not in layout.text else None
-    guesses = (*guesses, *layout.suspicious_columns(rows, last_label, features))
+    guesses = (*guesses, *layout.suspicious_columns(rows, labels if label == d - 1 else None, features))
     is_whole = labels is not None and bool((np.rint(labels) == labels).all())
     if table.has_codes and label == table.apart and is_whole and reading.bins is None:
         why = "01 and 1 are one class; if they differ, choose the label column and move a row with 01 to the top"
@@ -221,5 +222,5 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         why = f"the last column has integers beyond ±{LABEL_BOUND}"
     else:
         why = "the last column has numbers other than integers"
-    guess = Guess("no labels", why, sure=len(values) > 1)
+    guess = Guess("no labels", why, sure=len(values) > 1 and not layout.truth_values)
     return None, (guess,), f"{why}; choose a label column with two classes or more"

@@ -32,7 +32,8 @@ _ORDERED = 7  # an ordered first line of at least this length has column names; 
 _IDENTIFIERS = 10
 _IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
-_TRUTH_VALUES = {"true": b"1", "false": b"0"}
+# Spreadsheets in German and French write the words of their language.
+_TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
 SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
 _COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
 # A number with a decimal comma and optional points between groups of three digits.
@@ -132,7 +133,7 @@ class TableLayout:
         for k in range(len(features) - 1, -1, -1):
             total += rows[:, k]
             if (total == 1).all() and np.isin(rows[:, k:], (0, 1)).all():
-                what = f"the label and {counted(len(features) - k, 'column')} before it together have one 1 in each row"
+                what = f"the label can be computed from the {counted(len(features) - k, 'column')} before it"
                 yield Guess(what, "leave these columns out, or write one column of classes")
             if not (total <= 1).all():
                 return
@@ -142,10 +143,8 @@ class TableLayout:
 
         In features with True and False, replace these words by 1 and 0.
         """
-        d, named = len(self.columns), self.text | {self.group}
-        coded = {
-            k: self._codes(cells[k::d], lines, k) for k in (self.group, self.label) if k is not None and k in named
-        }
+        d, named = len(self.columns), {self.group} | ({self.label} & self.text)
+        coded = {k: self._codes(cells[k::d], lines, k) for k in named if k is not None}
         for k in self.left_out | coded.keys():
             cells[k::d] = coded.get(k, [b"0"] * len(lines))
         for k in self.truth_values:
@@ -254,9 +253,11 @@ def table_layout(
     coded = not text_left and _has_codes(samples, last) and not _has_codes(samples, last - 1)
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
     truth_values = {k for k in text - left_out if set(map(str.lower, _filled(samples, k))) <= _TRUTH_VALUES.keys()}
-    # A column of True and False is seldom the label column, unless it is the last one, or the first without other text.
-    texts = frozenset([last]) if coded else (text_left - (truth_values - {last})) or text_left & {0}
-    label, guesses = _label_column(columns, samples, texts, reading, place)
+    # A column of True and False is seldom the label column, unless it is the last one. If there is no other text and no
+    # last column of class numbers, the label column can also be the first one, or the one after an identifier.
+    likely = {last if _has_class_numbers(samples, last) else int(bool(_IDENTIFIER_NAME.fullmatch(columns[0])))}
+    texts = {last} if coded else set(text_left - (truth_values - {last}) or text_left & likely)
+    label, guesses = _label_column(columns, samples, texts, truth_values, reading, place)
     if pixels and label is None and reading.label_column is None:
         others = set(range(len(columns))) - pixels - left_out - text
         label = others.pop() if len(others) == 1 else None
@@ -465,7 +466,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     """Return two values: whether the first line has column names, and whether this is certain."""
     if reading.header is not None:
         return reading.header, True
-    words = {k for k, cell in enumerate(first) if not is_number(cell)}
+    words = {k for k, cell in enumerate(first) if not is_number(cell) and cell.strip().lower() not in _TRUTH_VALUES}
     named = {k for k in words if not is_missing(first[k])}
     # A class may also have a name such as “y”, but then this name occurs again in the lines below.
     new = {k for k in named if all(row[k] != first[k] for row in below)}
@@ -514,6 +515,12 @@ def _has_codes(rows: list[list[str]], k: int) -> bool:
     return all(map(str.isdecimal, cells)) and any(len(cell) > 1 and cell[0] == "0" for cell in cells)
 
 
+def _has_class_numbers(rows: list[list[str]], k: int) -> bool:
+    """Return True if a column has 2 to `FEW_LEVELS` integers, each of them in two rows or more on average."""
+    cells = {row[k].strip() for row in rows}
+    return 1 < len(cells) <= min(FEW_LEVELS, len(rows) // 2) and all(map(re.compile(r"-?\d+(\.0)?").fullmatch, cells))
+
+
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
     """Return the indices of the text columns, in which most of the known cells are not numbers."""
     cells = {k: _filled(rows, k) for k in range(columns)}
@@ -538,7 +545,7 @@ def shown_column(column: int, columns: tuple[str, ...]) -> str:
 
 
 def _label_column(
-    columns: tuple[str, ...], rows: list[list[str]], text: frozenset[int], reading: ParseOptions, place: str
+    columns: tuple[str, ...], rows: list[list[str]], text: set[int], truth: set[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, list[Guess]]:
     """Choose the label column by the options, the column names or the text columns. Return it, and guesses about it."""
     if reading.label_column is not None:
@@ -565,10 +572,12 @@ def _label_column(
     # Missing cells are refused in the label column, but not in a column that is left out.
     complete = [k for k in repeated if len(_filled(rows, k)) == len(rows)] or repeated
     label = min(complete, key=lambda k: (n_texts[k], -k), default=min(text, key=lambda k: (n_texts[k], -k)))
+    alike = truth - {label} if label in truth else set()
     why = "it has the fewest distinct values" if len(text) > 1 else "it is the only column of text or codes"
+    why = "other columns also have only True and False" if alike and len(text) == 1 else why
     why += " of columns without missing cells" * (complete != repeated)
-    ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text
-    doubtful = len(text) > 1 or n_texts[label] > FEW_LEVELS  # many distinct strings may be dates or places
+    ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text - truth
+    doubtful = len(text | alike) > 1 or n_texts[label] > FEW_LEVELS  # many distinct strings may be dates or places
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= FEW_LEVELS for k in ends)
     what = f"labels in column {shown_column(label, columns)}"
     return label, [Guess(what, f"{why} in the first lines", sure=not doubtful)]
