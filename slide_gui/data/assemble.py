@@ -243,8 +243,8 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
         differences = " and ".join(f"{word} {listed_columns(names)}" for word, names in lists if names)
         problem = f"{differences}, compared with the training set {train.place}"
         is_guessed = train.labels is None or any(each.what.startswith("labels in") for each in train.opened.guesses)
-        choice = f"leave out the others, or choose the label column, such as {listed_names(missing)}"
-        remedy = f", {choice}" if is_guessed and missing else ", or leave out the others"
+        alone = f", or open the training set alone and choose its label column, such as {listed_names(missing)}"
+        remedy = f", leave out the others{alone}" if is_guessed and missing else ", or leave out the others"
         raise DataError(f"{problem}; give both files the same column names{remedy}", test.place)
     if test.feature_names == train.feature_names:
         return test

@@ -184,7 +184,7 @@ def test_that_a_test_table_follows_the_columns_of_the_training_table(tmp_path, t
         (TRAIN, "a,c,class\n.7,.8,1\n", "lacks column “b” and has the additional column “c”, compared with"),
         (TRAIN, "a,b,c,d,class\n.7,.8,1,1,1\n", r"x_test\.csv: has the additional columns “c”, “d”, compared with"),
         (TRAIN, "a,class\n.7,1\n", "lacks column “b”, .*x_train.csv; give both .* names, or leave out the others$"),
-        ("k,a,b\n0,.1,p\n", "a,b\n.1,p\n", "lacks column “k”, .*; give .*, leave .*, or choose .*column, such as “k”"),
+        ("k,a,b\n0,.1,p\n", "a,b\n.1,p\n", "lacks column “k”, .*; give .*, leave .* alone and choose .*, such as “k”"),
         (TRAIN, "A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
         (TRAIN, "a,b,class\n.7,.8,p\n", r"x_test\.csv: its classes must be written as in the training set"),
         (TRAIN, "a,b,class\n.7,low,1\n", r"x_test\.csv: line 2, column 2: found 'low', expected a finite number"),
