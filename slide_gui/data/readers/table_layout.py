@@ -229,8 +229,7 @@ def table_layout(
     if known and reading.header is None and set(known) <= set(_unique_names(first)):
         reading = replace(reading, header=True)
     header, sure = _has_header(first, below, reading)
-    is_counted = reading.header is None and _counts_on(first)
-    names = _unique_names(first) if header and not is_counted else ()
+    names = _unique_names(first) if header and (reading.header or not _counts_on(first)) else ()
     if not header and reading.header is None and comments:
         names = _commented_names(comments[-1], delimiter, len(first), place)
     columns = names or tuple(str(k + 1) for k in range(len(first)))
@@ -466,7 +465,9 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     """Return two values: whether the first line has column names, and whether this is certain."""
     if reading.header is not None:
         return reading.header, True
-    words = {k for k, cell in enumerate(first) if not is_number(cell) and cell.strip().lower() not in _TRUTH_VALUES}
+    # A table of a pivot may have the column names True and False, with numbers below them.
+    cells = [{cell.strip().lower() for cell in column} for column in zip(first, *below[:1], strict=True)]
+    words = {k for k, cell in enumerate(first) if not (is_number(cell) or cells[k] <= _TRUTH_VALUES.keys())}
     named = {k for k in words if not is_missing(first[k])}
     # A class may also have a name such as “y”, but then this name occurs again in the lines below.
     new = {k for k in named if all(row[k] != first[k] for row in below)}
