@@ -187,7 +187,7 @@ def test_that_a_test_table_follows_the_columns_of_the_training_table(tmp_path, t
         ("k,a,b\n0,.1,p\n", "a,b\n.1,p\n", "lacks column “k”, .*; give .*, leave .* alone and choose .*, such as “k”"),
         (TRAIN, "A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
         (TRAIN, "a,b,class\n.7,.8,p\n", r"x_test\.csv: its classes must be written as in the training set"),
-        (TRAIN, "a,b,class\n.7,low,1\n", r"x_test\.csv: line 2, column 2: found 'low', expected a finite number"),
+        (TRAIN, "a,b,class\n.7,True,1\n.7,low,1\n", r"x_test\.csv: line 3, column 2: found 'low', expected a finite"),
     ],
 )
 def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path, train, test, sentence):

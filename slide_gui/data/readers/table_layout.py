@@ -251,7 +251,10 @@ def table_layout(
     # In tables of images, all numbers may have leading zeros.
     coded = not text_left and _has_codes(samples, last) and not _has_codes(samples, last - 1)
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
-    truth_values = {k for k in text - left_out if set(map(str.lower, _filled(samples, k))) <= _TRUTH_VALUES.keys()}
+    words = {k: set(map(str.lower, _filled(samples, k))) for k in text - left_out}
+    truth_values = {k for k, cells in words.items() if cells <= _TRUTH_VALUES.keys()}
+    if like is not None:  # other words in a feature of the training set are refused later, with their line
+        truth_values |= {k for k in words.keys() - text_left if words[k] & _TRUTH_VALUES.keys()}
     # A column of True and False is seldom the label column, unless it is the last one. If there is no other text and no
     # last column of class numbers, the label column can also be the first one, or the one after an identifier.
     likely = {last if _has_class_numbers(samples, last) else int(bool(_IDENTIFIER_NAME.fullmatch(columns[0])))}
