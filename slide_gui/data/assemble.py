@@ -236,8 +236,9 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
             why = f"{test.place if train.feature_names else train.place} has no column names"
             return replace(test, opened=replace(test.opened, guesses=(*test.opened.guesses, Guess(what, why))))
         return test
-    missing = [name for name in train.feature_names if name not in set(test.feature_names)]
-    extra = [name for name in test.feature_names if name not in set(train.feature_names)]
+    train_names, test_names = set(train.feature_names), set(test.feature_names)
+    missing = [name for name in train.feature_names if name not in test_names]
+    extra = [name for name in test.feature_names if name not in train_names]
     if missing or extra:
         lists = (("lacks", missing), ("has the additional", extra))
         differences = " and ".join(f"{word} {listed_columns(names)}" for word, names in lists if names)
@@ -300,10 +301,8 @@ def _classes_of_one_row(train: DataPart) -> tuple[Guess, ...]:
 def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     """Return a warning if a group has rows in both the training set and the test set."""
     shared = sorted(set(train.group_names) & set(test.group_names))
-    if not shared:
-        return ()
     what = f"{counted(len(shared), 'group')} in both the training set and the test set"
-    return (Guess(what, f"{listed_names(shared)}; the test error may be too low"),)
+    return (Guess(what, f"{listed_names(shared)}; the test error may be too low"),) * bool(shared)
 
 
 def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
@@ -347,10 +346,8 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
     if lost.any():
         lost &= ~rows.any(axis=0)
     columns = [names[k] if names else str(k + 1) for k in np.flatnonzero(lost)]
-    if not columns:
-        return ()
     what = f"{plural('feature', 'features', len(columns))} {listed_names(columns)} set to 0"
-    return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
+    return (Guess(what, f"all values are below {_SMALLEST:g}; multiply them, or scale the features"),) * bool(columns)
 
 
 def refuse_columns(reading: ParseOptions, place: str) -> None:
