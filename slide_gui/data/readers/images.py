@@ -64,8 +64,9 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
         return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)], level)
     names = _class_names(list(below.values()))
-    roles = sorted(below, reverse=True)  # "train" comes before "test"
-    parts = [_read_part(below[role], role, names, part) for role, part in progress.each(roles)]
+    # "train" comes before "test"
+    parts = [_read_part(below[role], role, names, part) for role, part in progress.each(sorted(below, reverse=True))]
+    parts = [replace(part, pictures=tuple(f"{Path(part.place).name}/{x}" for x in part.pictures)) for part in parts]
     others = [entry for entry in _folders(folder) if entry not in below.values() and _class_names([entry])]
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)
