@@ -390,7 +390,8 @@ def test_that_decimal_commas_are_read_and_reported(mark, kinds, header):
     assert part.labels.tolist() == [0, 1, 0]
     (guess,) = (each for each in part.opened.guesses if "comma" in each.what)
     assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells have numbers like 0,5", True)
-    assert read("0,5;p\n1,5;q\n2,5;p\n").label_names == ("p", "q")  # with commas, there are as many numbers
+    # With commas as separators, there are as many numbers.
+    assert read("0,5;p\n1,5;q\n2,5;p\n").label_names == read("0,5;x;p\n1,5;y;q\n2,5;z;p\n").label_names == ("p", "q")
     part = read("a;b;label\n1,234;5;0\n12,345;6;1\n")
     assert part.rows.tolist() == [[np.float32(1.234), 5.0], [np.float32(12.345), 6.0]]
     (guess,) = part.opened.guesses

@@ -429,7 +429,7 @@ def _has_numbers_like(line: bytes, row: bytes) -> bool:
 
 
 def _delimiter(lines: list[bytes], place: str) -> bytes:
-    """Return the separator of the cells: the candidate that gives the largest fraction of numeric cells.
+    """Return the separator of the cells: the candidate that gives the largest number of numeric cells.
 
     The separator is empty if the cells are separated by blanks.
     """
@@ -451,12 +451,11 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
 
-    def number_fraction(mark: bytes) -> float:
-        cells = [cell for line in lines for cell in split_line(line, mark, place)]
-        return sum(is_number(_with_point(cell)) for cell in cells) / len(cells)
+    def n_numbers(mark: bytes) -> int:
+        return sum(is_number(_with_point(cell)) for line in lines for cell in split_line(line, mark, place))
 
-    # In “0,5;cat”, comma and semicolon give equally many cells and numbers. The comma is then a decimal comma.
-    return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark), mark != b","))
+    # In “0,5;cat”, comma and semicolon give equally many numbers. The comma is then a decimal comma.
+    return max(present, key=lambda mark: (n_numbers(mark), lines[0].count(mark), mark != b","))
 
 
 def _with_point(cell: str) -> str:
