@@ -101,7 +101,7 @@ OPTIONS = [
 ]
 
 ARRAYS = [
-    ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y has 4 labels; expected samples along the"),
+    ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y has 4 labels; save one label per sample, and"),
     ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\); fill it in, or leave"),
     ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
     ({"X": np.ones(9), "y": np.ones(9)}, "X: has shape 9, expected features n × d or grey images n × h × w; save"),

@@ -92,7 +92,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
             problem = f"{name} has {rows.shape[0]} rows but {label_name} has {labels.size} labels"
-            raise DataError(f"{problem}; expected samples along the first axis and one label per sample", place)
+            raise DataError(f"{problem}; save one label per sample, and samples along the first axis (permute)", place)
         n, d = rows.shape
         guesses = square_guess(guessed)
         if not (label_name or shape or guesses) and d > n and square_shape(n):
