@@ -209,8 +209,7 @@ def test_that_options_come_before_guesses():
     numbered = ",a,kind\n" + "".join(f"{k},{k * k},{'xy'[k % 2]}\n" for k in range(12))
     assert read(numbered, ParseOptions(header=True)).feature_names == ("column 1", "a")
     last = ".1,2,3,4,0\n.5,6,7,8,1\n"
-    assert not is_sure(read(last))
-    assert is_sure(read(last, ParseOptions(label_column="5")))
+    assert [is_sure(read(last, ParseOptions(label_column=label))) for label in (None, "5")] == [False, True]
     none = read(last, ParseOptions(label_column="none"))
     assert (none.labels, none.rows.shape) == (None, (2, 5))
 
@@ -358,8 +357,7 @@ def test_that_column_names_in_the_last_comment_are_used(mark):
     text = io.StringIO()
     np.savetxt(text, [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=mark, header=names)
     part = read(text.getvalue())
-    assert part.feature_names == ("b", "a")
-    assert part.labels.tolist() == [1, 0]
+    assert (part.feature_names, part.labels.tolist()) == (("b", "a"), [1, 0])
     assert notes(part) == ["column names in the last comment line"]
     assert is_sure(part) == (mark == ",")  # with blanks, the comment may be a sentence
     assert read(text.getvalue(), ParseOptions(header=False)).feature_names == ()
