@@ -171,7 +171,7 @@ BINARIES = [
     ("x.npy", npy_bytes("(-5, 2)", bytes(80)), "expected real numbers"),
     ("x.npz", zip_bytes({"X.npy": NPY[:-8]}), "X.npy: .* but 88 follow; it is truncated or damaged"),
     ("x.zip", b"PK\x03\x04nonsense", "is not a readable zip file"),
-    ("x.zip", zip_bytes({"a.txt": "1"}), r"contains no \.amat file; extract it and open the folder, or save a"),
+    ("x.zip", zip_bytes({"a.txt": "1"}), r"has no \.amat file; extract it and open the folder, or save an Excel sheet"),
     ("x.zip", edited(AMAT_ZIP, 8, 1, 2), r"x_train\.amat: is encrypted; extract it first"),
     ("x.zip", zip_bytes({"x_train.amat": AMAT}, zipfile.ZIP_LZMA), "uses an unsupported compression"),
     ("x.zip", edited(AMAT_ZIP, 24, 0xFFFF_0000), "its header claims 4294901760 bytes, but the file has only"),
