@@ -1,11 +1,11 @@
 """Users who cannot see the window or use a mouse find names and descriptions for everything in it."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 
@@ -30,16 +30,8 @@ def plain(n=60):
     return Dataset("plain", rows[:n], rows[n:], labels[:n], labels[n:], label_names=("a", "b"), feature_names=names)
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What a screen reader is given for one item."""
-
-    thing: QObject | None
-    role: QAccessible.Role
-    name: str
-    description: str
-    focusable: bool
-    labels: tuple[str, ...]
+# What a screen reader is given for one item.
+Seen = namedtuple("Seen", "thing role name description focusable labels")
 
 
 def walk(root):
@@ -114,8 +106,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(empty_window, walk_ov
 def test_that_everything_has_a_name_in_every_dialog(window, walk_over):
     actions = {name: action.trigger for name, action in window.actions_by_name.items()}
     for name in ("export", "palette", "cluster", "guide", "about", "settings", "sweep"):
-        open_dialog = actions.get(name) or window.pages.page("curves").sweep_button.click
-        open_dialog()
+        (actions.get(name) or window.pages.page("curves").sweep_button.click)()
         (dialog,) = dialogs(window)
         walk_over(dialog, name)
         dialog.hide()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QSlider, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QSlider
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
@@ -145,7 +145,7 @@ def start_sweep(curves, **changes):
     dialog = curves.findChild(SweepDialog)
     for name, value in changes.items():
         field = getattr(dialog, name)
-        setter = {QLineEdit: "setText", QSpinBox: "setValue", QCheckBox: "setChecked"}.get(type(field))
+        setter = {QLineEdit: "setText", type(dialog.splits): "setValue", QCheckBox: "setChecked"}.get(type(field))
         getattr(field, setter)(value) if setter else field.setCurrentIndex(field.findData(value))
     dialog.count()
     assert dialog.start.isEnabled(), dialog.cost.text()
@@ -216,7 +216,8 @@ def test_that_the_dialog_counts_runs_and_time_names_invalid_fields_and_follows_t
     for field, text, problem in (
         (dialog.noises, "1.5", "Noise is 1.5"),
         (dialog.depths, "1 2", "Depth '1 2': expected FROM:TO"),
-        (dialog.seeds, "0 1", "Seeds '0 1': expected integers"),
+        (dialog.seeds, "0 1", "Seeds '0 1': expected FROM:TO"),
+        (dialog.splits.lineEdit(), "2,5", "Splits: enter an integer from 1 to 100."),
         (dialog.seeds, "0:999", "4\u202f000 points; request at most 2000"),
     ):
         before = field.text()

@@ -8,25 +8,17 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.sweeps.cluster import ClusterChoice
-from slide_gui.gui.dialogs.settings import SettingsDialog
 from slide_gui.gui.state.runs import TRY_SECONDS
 from slide_gui.gui.theme import DARK, LIGHT, stored_scale, stored_theme, theme_of
 from tests.gui.helpers import button, dialogs, every_view, labelled, settle, wait
 
 OPENED = labelled
-MOST_CONTROLS = 20
-
-
-def controls(window):
-    """Return the visible widgets at which the Tab key stops."""
-    shown = (each for each in window.findChildren(QWidget) if each.isVisible())
-    return [each for each in shown if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
 
 def test_that_no_page_shows_more_than_twenty_controls_at_first_sight(window):
-    seen = {view: len(controls(window)) for view in every_view(window)}
-    assert len(seen) >= 9
-    assert {view: n for view, n in seen.items() if n > MOST_CONTROLS} == {}
+    for view in every_view(window):
+        shown = [each for each in window.findChildren(QWidget) if each.isVisible()]
+        assert sum(bool(each.focusPolicy() & Qt.FocusPolicy.TabFocus) for each in shown) <= 20, view
 
 
 def test_that_data_noise_and_depth_are_shown_and_the_rest_is_behind_more_which_is_stored(window):
@@ -64,7 +56,6 @@ def settings(window):
     """Open the dialog of settings by its shortcut and return it."""
     QTest.keyClick(window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
     (shown,) = dialogs(window)
-    assert isinstance(shown, SettingsDialog)
     return shown
 
 
@@ -139,5 +130,3 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
 def test_that_a_button_of_the_settings_asks_where_runs_are_computed(window, settings):
     settings.change_place.click()
     assert len(dialogs(window)) == 2
-    for each in dialogs(window):
-        each.hide()

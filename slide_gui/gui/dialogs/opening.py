@@ -31,7 +31,7 @@ from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import DARK
-from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, literal, wrapped
+from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, literal, named, wrapped
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK, image_of
 from slide_gui.text import count, label_names, printable, told_apart
@@ -205,9 +205,7 @@ class ReadingPreview(QFrame):
         return box
 
     def _check(self, row: QHBoxLayout, text: str, tip: str) -> QCheckBox:
-        check = placed(row, QCheckBox(text, self))
-        check.setToolTip(tip)
-        return check
+        return named(placed(row, QCheckBox(text, self)), text, tip)
 
     # Display ----------------------------------------------------------------------------------------------------
 

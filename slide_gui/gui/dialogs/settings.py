@@ -11,7 +11,7 @@ from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
-from slide_gui.gui.widgets.controls import ElidedLabel, FormDialog, PlainLabel, add_button, label, spin_box
+from slide_gui.gui.widgets.controls import ElidedLabel, FormDialog, IntegerBox, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import nested, placed
 from slide_gui.text import counted
 
@@ -60,7 +60,7 @@ class SettingsDialog(FormDialog):
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
         name = "Time limit of “Try on my data”"
-        self.budget = self.add_row(name, spin_box(name, LEAST_BUDGET, MOST_BUDGET, self, suffix=" s"))
+        self.budget = self.add_row(name, IntegerBox(name, LEAST_BUDGET, MOST_BUDGET, self, suffix=" s"))
         self.question = self._build_question()
         self.column.addStretch(1)
         row = nested(self.column, QHBoxLayout())
@@ -71,8 +71,8 @@ class SettingsDialog(FormDialog):
         self.close_button.setDefault(True)
         self.theme.textActivated.connect(self.theme_chosen)
         self.scale.activated.connect(self._choose_scale)
-        self.budget.valueChanged.connect(self._store_budget)
-        self.reopen.clicked.connect(self._store_reopen)
+        self.budget.valueChanged.connect(self._store)
+        self.reopen.clicked.connect(self._store)
         self.forget.clicked.connect(self._forget)
         self.change_place.clicked.connect(self.place_requested)
         cluster.changed.connect(self._show_place)
@@ -131,13 +131,10 @@ class SettingsDialog(FormDialog):
     def _choose_scale(self, index: int) -> None:
         self.scale_chosen.emit(SCALES[index])
 
-    @Slot(bool)
-    def _store_reopen(self, reopen: bool) -> None:
-        self._settings.setValue(REOPEN, reopen)
-
-    @Slot(int)
-    def _store_budget(self, seconds: int) -> None:
-        self._settings.setValue(TRY_SECONDS, seconds)
+    @Slot()
+    def _store(self) -> None:
+        self._settings.setValue(REOPEN, self.reopen.isChecked())
+        self._settings.setValue(TRY_SECONDS, self.budget.value())
 
     @Slot()
     def _forget(self) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLineEdit, QRadioButton, QWidget
 from slide_gui.blas import cores
 from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.widgets.controls import FormDialog, label, spin_box
+from slide_gui.gui.widgets.controls import FormDialog, IntegerBox, label, named
 from slide_gui.gui.widgets.layouts import placed
 from slide_gui.text import counted
 
@@ -36,10 +36,9 @@ class ClusterDialog(FormDialog):
         self.here = QRadioButton("In this window", self)
         self.local = QRadioButton("By workers on this computer", self)
         self.far = QRadioButton("By a Dask scheduler", self)
-        self.workers = spin_box("Workers on this computer", 1, MOST_WORKERS, self)
-        self.scheduler = QLineEdit(self, placeholderText="tcp://127.0.0.1:8786")
+        self.workers = IntegerBox("Workers on this computer", 1, MOST_WORKERS, self)
+        self.scheduler = named(QLineEdit(self, placeholderText="tcp://127.0.0.1:8786"), "Address of the scheduler")
         self.scheduler.setMinimumWidth(240)
-        self.scheduler.setAccessibleName("Address of the scheduler")
         for row, (button, field, hint) in enumerate(
             ((self.here, None, _HERE), (self.local, self.workers, _LOCAL), (self.far, self.scheduler, _FAR))
         ):

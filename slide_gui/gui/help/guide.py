@@ -5,8 +5,8 @@ from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFor
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
 from slide_gui.gui.theme import theme_changed
-from slide_gui.gui.widgets.controls import PlainLabel
-from slide_gui.gui.widgets.layouts import nested, placed
+from slide_gui.gui.widgets.controls import PlainLabel, named
+from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.resources import resource
 
 GUIDE_PAGES = {
@@ -46,11 +46,9 @@ class Guide(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Guide to slide-gui")
         self.resize(880, 600)  # With its title bar, the window fits on a screen of 960 × 640 pixels.
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
+        layout = flush(QVBoxLayout(self), 6, (12, 12, 12, 12))
         top = nested(layout, QHBoxLayout())
-        self.tabs = placed(top, QTabBar(self, drawBase=False))
-        self.tabs.setAccessibleName("Pages of the guide")
+        self.tabs = placed(top, named(QTabBar(self, drawBase=False), "Pages of the guide"))
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
         # Pictures on the pages are loaded from the folder in `searchPaths`.

@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QWidget
 
 from slide_gui.gui.state.jobs import JobStatus
-from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label, literal
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label, literal, named
 from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.text import time_left
 
@@ -21,9 +21,8 @@ class JobBar(QWidget):
         layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         self._text = placed(layout, ElidedLabel("", self, ""))
         self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        self._bar = placed(layout, QProgressBar(self, textVisible=False, maximum=1000))
+        self._bar = placed(layout, named(QProgressBar(self, textVisible=False, maximum=1000), "Progress"))
         self._bar.setFixedWidth(120)
-        self._bar.setAccessibleName("Progress")
         self._left = placed(layout, label("", self, minimumWidth=104))
         self._cancel = add_button(self, layout, "Cancel", kind="small", clicked=self._stop)
         for each in (self._text, self._bar, self._left, self._cancel):
@@ -47,8 +46,7 @@ class JobBar(QWidget):
             text = f"Cancel {status.title[:1].lower()}{status.title[1:]}"
             shown = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, self.width() // 3)
             self._cancel.setText(literal(shown))
-            self._cancel.setToolTip(text)
-            self._cancel.setAccessibleName(text)
+            named(self._cancel, text, text)
             self._bar.setValue(round(1000 * status.fraction))
             self._left.setText(time_left(status.seconds_left))
         for each in (self._bar, self._left, self._cancel):

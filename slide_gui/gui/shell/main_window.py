@@ -37,7 +37,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_changed, theme_of
-from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked, wrap_tips
+from slide_gui.gui.widgets.controls import add_button, label, named, stop_at_checked, wrap_tips
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 if TYPE_CHECKING:
@@ -128,9 +128,8 @@ class Navigation(QFrame):
     def _follow_panel(self) -> None:
         action = self._panel_action
         self._panel.setText("Hide" if action.isChecked() else "Show")
-        self._panel.setAccessibleName("Hide panel" if action.isChecked() else "Show panel")
+        named(self._panel, "Hide panel" if action.isChecked() else "Show panel", action.toolTip())
         self._panel.setEnabled(action.isEnabled())
-        self._panel.setToolTip(action.toolTip())
 
     @Slot(object)
     def mark(self, name: str) -> None:

@@ -1,7 +1,7 @@
 """A dismissible panel that reports an event and offers a remedy."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel, add_button, literal, set_look
+from slide_gui.gui.widgets.controls import PlainLabel, add_button, literal, named, set_look
 from slide_gui.gui.widgets.layouts import nested, placed
 
 
@@ -57,13 +57,10 @@ class Notice(QFrame):
         self._fold.setCheckable(True)
         self._copy = add_button(self, buttons, "", kind="flat", clicked=self._to_clipboard)
         buttons.addStretch()
-        self._details = placed(layout, QPlainTextEdit(self, readOnly=True), 3, 0, 1, 2)
+        self._details = placed(layout, named(QPlainTextEdit(self, readOnly=True), "Details"), 3, 0, 1, 2)
         self._details.setFixedHeight(120)
-        self._details.setAccessibleName("Details")
-        close = placed(layout, QToolButton(self), 0, 1)
+        close = placed(layout, named(QToolButton(self), "Dismiss", "Dismiss (Esc)"), 0, 1)
         close.setText("×")
-        close.setToolTip("Dismiss (Esc)")
-        close.setAccessibleName("Dismiss")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self._fold.toggled.connect(self._details.setVisible)
         close.clicked.connect(self.hide)
@@ -97,10 +94,7 @@ class Notice(QFrame):
         text = self.message.path or "\n\n".join((self.message.title, self.message.sentence, self.message.details))
         QGuiApplication.clipboard().setText(text)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.shown_changed.emit()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
+    @Slot(bool)
+    def setVisible(self, visible: bool) -> None:
+        super().setVisible(visible)
         self.shown_changed.emit()

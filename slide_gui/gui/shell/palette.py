@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHeaderView, QLineEdit, QTreeWidget, QTre
 
 from slide_gui.data.entries import entries
 from slide_gui.gui.shell.page_stack import PAGES
-from slide_gui.gui.widgets.controls import PlainLabel, keys_text
+from slide_gui.gui.widgets.controls import PlainLabel, keys_text, named
 from slide_gui.gui.widgets.layouts import flush, placed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class CommandPalette(QDialog):
         layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
         self._filter = placed(layout, QLineEdit(self, placeholderText="Find a command, data set or recent file"))
         self._filter.setAccessibleName("Command")
-        self._list = placed(layout, QTreeWidget(self, columnCount=2), 1)
+        self._list = placed(layout, named(QTreeWidget(self, columnCount=2), "Commands"), 1)
         self._list.header().setStretchLastSection(False)
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
@@ -66,7 +66,6 @@ class CommandPalette(QDialog):
         self._list.setRootIsDecorated(False)
         self._list.setUniformRowHeights(True)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self._list.setAccessibleName("Commands")
         self._nothing = placed(layout, PlainLabel("", self, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True), 1)
         self._filter.textChanged.connect(self._narrow)
         self._filter.returnPressed.connect(self._run)

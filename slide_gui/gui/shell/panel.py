@@ -20,6 +20,7 @@ from slide_gui.gui.state.files import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import (
     ElidedBox,
+    IntegerBox,
     PlainLabel,
     Receiver,
     UndoOfWindow,
@@ -27,7 +28,7 @@ from slide_gui.gui.widgets.controls import (
     add_choices,
     label,
     name_box,
-    spin_box,
+    named,
 )
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -152,12 +153,9 @@ class SplitControls(QWidget):
         self._workspace, self._shown = workspace, HeldOut()
         column = flush(QVBoxLayout(self), 4)
         tip = "The file has no test set, so the same fraction of each class is held out as a test set"
-        caption, self.kind = PlainLabel("Test set", self), QComboBox(self)
-        self.kind.setAccessibleName("Test set")
-        self.kind.setToolTip(tip)
-        self.kind.addItem("fraction held out", _SHARE)
-        self.kind.addItem("cross-validation", _FOLDS)
-        self.kind.addItem("none held out", _NOTHING)
+        caption, self.kind = PlainLabel("Test set", self), named(QComboBox(self), "Test set", tip)
+        for text, key in (("fraction held out", _SHARE), ("cross-validation", _FOLDS), ("none held out", _NOTHING)):
+            self.kind.addItem(text, key)
         caption.setBuddy(self.kind)
         top = nested(column, QHBoxLayout())
         top.addWidget(caption, 1)
@@ -173,7 +171,7 @@ class SplitControls(QWidget):
         self.hide()
 
     def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout, **properties: str) -> QSpinBox:
-        box = placed(row, spin_box(name, low, high, self, keyboardTracking=False, toolTip=tip, **properties), 1)
+        box = placed(row, IntegerBox(name, low, high, self, toolTip=tip, **properties), 1)
         box.setMinimumWidth(0)
         box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)

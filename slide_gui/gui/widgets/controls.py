@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import (
     QHelpEvent,
     QKeyEvent,
@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPalette,
     QResizeEvent,
+    QValidator,
     QWheelEvent,
 )
 from PySide6.QtWidgets import (
@@ -39,7 +40,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.choices import Choice
 from slide_gui.gui.widgets.layouts import VerticalScroll, flush, nested
-from slide_gui.text import isolated
+from slide_gui.text import count, isolated
 
 _TEXT_MARGINS = 4  # Margins in pixels around the text of a combo box; Qt's size hint omits them.
 # Margins around the entries in the list of a combo box, and maximum width of this list, in pixels.
@@ -69,6 +70,13 @@ def wrap_tips(parent: QWidget) -> None:
     """Insert line breaks into long lines of the tooltips of all widgets inside `parent`."""
     for each in parent.findChildren(QWidget):
         each.setToolTip(wrapped(each.toolTip()))
+
+
+def named(widget: Field, name: str, tip: str = "") -> Field:
+    """Set the accessible name and the tooltip of a widget, and return the widget."""
+    widget.setAccessibleName(name)
+    widget.setToolTip(tip)
+    return widget
 
 
 class PlainLabel(QLabel):
@@ -160,8 +168,7 @@ class ElidedBox(QComboBox):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         # With the policy StrongFocus, a click or the Tab key moves the focus to the box, but the mouse wheel does not.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(name)
-        self.setToolTip(tip)
+        named(self, name, tip)
 
     def sizeHint(self) -> QSize:
         return super().sizeHint() + QSize(_TEXT_MARGINS, 0)
@@ -254,16 +261,52 @@ def name_box(box: QComboBox, name: str) -> None:
     caption.hide()
 
 
-def spin_box(name: str, low: int, high: int, parent: QWidget, **properties: Any) -> QSpinBox:
-    """Return a spin box for integers with the accessible name `name`.
+class IntegerBox(QSpinBox):
+    """A spin box that accepts any text while the user types. It explains if the text is not an integer in its range.
 
-    `properties` are values of QSpinBox properties, such as `suffix`.
+    Qt's spin box would ignore single keys, so that "1e9" would become 19. If the text is not accepted, the Return key
+    has no effect, and the previous value is restored when the box loses the focus. `properties` are values of QSpinBox
+    properties, such as `suffix`.
     """
-    box = QSpinBox(parent, minimum=low, maximum=high, **properties)
-    box.setAccessibleName(name)
-    # Set the text margin of text fields here, because the style sheet cannot set it in a spin box.
-    box.lineEdit().setTextMargins(7, 0, 0, 0)
-    return box
+
+    def __init__(self, name: str, low: int, high: int, parent: QWidget | None, **properties: Any) -> None:
+        super().__init__(parent, minimum=low, maximum=high, **properties)
+        self.setKeyboardTracking(False)
+        self.setAccessibleName(name)
+        # Set the text margin of text fields here, because the style sheet cannot set it in a spin box.
+        self.lineEdit().setTextMargins(7, 0, 0, 0)
+        # A change of the focus hides tooltips, so the explanation is shown a short time after the change.
+        self._pause = QTimer(self, singleShot=True, interval=100)
+        self._pause.timeout.connect(self._explain)
+
+    def value(self) -> int:
+        """Return the integer that the user has typed, or the previous value if the text is not accepted."""
+        return self.valueFromText(self.text()) if self.hasAcceptableInput() else super().value()
+
+    def expected(self) -> str:
+        """Return the range of the box as a request to the user, for messages about wrong text."""
+        return f"{self.accessibleName()}: enter an integer from {count(self.minimum())} to {count(self.maximum())}"
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        typed = text.removeprefix(self.prefix()).removesuffix(self.suffix()).strip()
+        is_integer = typed.isascii() and typed.isdecimal() and self.minimum() <= int(typed[:10]) <= self.maximum()
+        is_valid = is_integer or (text and text == self.specialValueText())
+        return QValidator.State.Acceptable if is_valid else QValidator.State.Intermediate, text, position
+
+    def fixup(self, text: str) -> str:
+        """Explain why the text is not accepted. Qt's spin box would instead remove the comma from "2,5"."""
+        self._pause.start()
+        return text
+
+    @Slot()
+    def _explain(self) -> None:
+        QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), f"{self.expected()}.", self)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self.hasAcceptableInput():
+            self.fixup(self.text())
+        else:
+            super().keyPressEvent(event)
 
 
 class UndoOfWindow(QObject):
@@ -386,20 +429,18 @@ class FormDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
-        self.grid = nested(self.column, QGridLayout())
+        self.grid = nested(self.column, QGridLayout(), spacing=8)
         self.grid.setHorizontalSpacing(12)
-        self.grid.setVerticalSpacing(8)
         self.grid.setColumnStretch(1, 1)
 
     def add_row(self, name: str, field: Field, hint: str = "") -> Field:
         """Add a control with a caption and a hint. Without a hint, the control also covers the column of the hints."""
         caption, row = PlainLabel(name, self), self.grid.rowCount()
         caption.setBuddy(field)
-        field.setAccessibleName(name)
+        named(field, name, hint[:1].upper() + hint[1:])
         self.grid.addWidget(caption, row, 0)
         self.grid.addWidget(field, row, 1, 1, 1 if hint else 2)
         if hint:
-            field.setToolTip(hint[:1].upper() + hint[1:])
             self.grid.addWidget(label(hint, self), row, 2)
         return field
 

@@ -7,8 +7,7 @@ from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
-from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
-from slide_gui.gui.widgets.controls import label as caption
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, label, named
 from slide_gui.gui.widgets.layouts import flush, placed
 
 Limits = tuple[float, float, float, float]
@@ -57,14 +56,12 @@ class NumberSlider(QWidget):
         self._decimals = None if values else 2 if step < 1 else 0
         self._settled, self._shown_text = default, ""
         self._label = PlainLabel(label, self)
-        self._number = QLineEdit(self, alignment=Qt.AlignmentFlag.AlignRight)
+        self._number = named(QLineEdit(self, alignment=Qt.AlignmentFlag.AlignRight), f"{label}, number")
         self._number.setProperty("kind", "number")
         self._number.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self._slider = _Slider(self)
+        self._slider = named(_Slider(self), label)
         self._slider.setRange(0, len(self._values) - 1)
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
-        self._slider.setAccessibleName(label)
-        self._number.setAccessibleName(f"{label}, number")
         self.setFocusProxy(self._slider)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._rest = QTimer(self, singleShot=True, interval=SETTLE_MS)
@@ -86,7 +83,7 @@ class NumberSlider(QWidget):
         layout.setColumnStretch(0, 1)
         layout.addWidget(self._label, 0, 0)
         layout.addWidget(self._number, 0, 1)
-        self._extra = placed(layout, caption("", self), 0, 2)
+        self._extra = placed(layout, label("", self), 0, 2)
         layout.addWidget(self._slider, 1, 0, 1, 3)
         widest = max(len(self._text(end)) for end in (self._values[0], self._values[-1]))
         self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * widest) + 22)

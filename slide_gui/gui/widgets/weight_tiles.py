@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.controls import named
 from slide_gui.gui.widgets.layouts import VerticalScroll
 from slide_gui.gui.widgets.painted import (
     ARROWS,
@@ -160,10 +161,8 @@ class WeightTiles(PaintedWidget):
         self._images: dict[Hashable, tuple[object, QImage]] = {}
         self.hint = ""
         self.name_feature: Callable[[int], str] | None = None
-        self._back = QPushButton(_BACK, self)
+        self._back = named(QPushButton(_BACK, self), "Back to all tiles", "Show all tiles again (Esc)")
         self._back.setProperty("kind", "flat")
-        self._back.setToolTip("Show all tiles again (Esc)")
-        self._back.setAccessibleName("Back to all tiles")
         self._back.clicked.connect(self.step_back)
         self._back.hide()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)

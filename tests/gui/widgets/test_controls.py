@@ -24,6 +24,7 @@ from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets import controls
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel, PlainLabel, literal, wrapped
 from slide_gui.gui.widgets.image import DrawingCanvas, FeatureBars
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -110,6 +111,20 @@ def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise):
     press(line(slider), Qt.Key.Key_Up, Qt.Key.Key_Down)
     assert (changed, settled) == ([0.31, 0.32, 0.33, 0.32], [])
     wait(lambda: settled == [0.32])
+
+
+def test_that_an_integer_box_explains_wrong_text_and_restores_its_value(shown):
+    box = shown(controls.IntegerBox("Rows", 2, 90, None, suffix=" s"), 100, 30)
+    for typed, is_wrong in (("2,5", True), ("1e9", True), ("95", True), ("1", True), ("", True), ("45", False)):
+        box.setValue(30)
+        box.setFocus()
+        box.lineEdit().clear()
+        QTest.keyClicks(box, typed)
+        press(box, Qt.Key.Key_Return)
+        assert (box.text(), box.value()) == (f"{typed} s", 30 if is_wrong else 45)
+        box.clearFocus()
+        assert box.text() == ("30 s" if is_wrong else "45 s")
+        wait(lambda: QToolTip.text() == "Rows: enter an integer from 2 to 90.")
 
 
 def test_that_the_wheel_changes_a_box_only_while_it_has_the_focus(shown):

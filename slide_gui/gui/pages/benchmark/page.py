@@ -19,7 +19,7 @@ from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.widgets.controls import ElidedLabel, StartPause, label, name_box, spin_box
+from slide_gui.gui.widgets.controls import ElidedLabel, IntegerBox, StartPause, label, name_box
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 _MOST_SPLITS = 50  # The largest number of splits that the paper uses for a data set.
@@ -37,12 +37,11 @@ class _CheckMenu(QPushButton):
         menu = QMenu(self)
         self.boxes: dict[str, QCheckBox] = {}
         for key, text in choices.items():
-            box = QCheckBox(text, menu)
+            box = self.boxes[key] = QCheckBox(text, menu)
             action = QWidgetAction(menu)
             action.setDefaultWidget(box)
             menu.addAction(action)
             box.toggled.connect(self.ticked)
-            self.boxes[key] = box
         self.setMenu(menu)
         self.setToolTip(tip)
         self.choose(tuple(choices))
@@ -105,7 +104,7 @@ class EvaluationPage(Page):
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(label("Splits", self))
-        self._splits = placed(row, spin_box("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
+        self._splits = placed(row, IntegerBox("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
             "Number of splits of each data set; selection and training are repeated on each split. With 0, the "
@@ -242,7 +241,8 @@ class EvaluationPage(Page):
             control.setEnabled(not controller.runs.running)
         with QSignalBlocker(self._extent), QSignalBlocker(self._splits):
             self._extent.setCurrentIndex(self._extent.findData(choice.extent))
-            self._splits.setValue(choice.splits or 0)
+            if not self._splits.hasFocus():  # Do not replace a number that the user is typing.
+                self._splits.setValue(choice.splits or 0)
         self.data_sets.choose(choice.data)
         self.methods.choose(choice.methods)
 

@@ -10,7 +10,7 @@ from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.sweeps.sweep import SweepPlan
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import FormDialog, add_choices, label, spin_box
+from slide_gui.gui.widgets.controls import FormDialog, IntegerBox, add_choices, label
 from slide_gui.text import counted
 
 _MOST_POINTS = 2000
@@ -34,10 +34,11 @@ class SweepDialog(FormDialog):
         self._sweep = SweepSpec(RunSpec(""))
         self._plan: Callable[[SweepSpec], SweepPlan | None] = lambda _sweep: None
         self.grid.setColumnMinimumWidth(1, 150)
-        noises, depths, seeds = QLineEdit(self), QLineEdit(self), QLineEdit(self)
+        # Create the fields in the order in which they are shown, because Tab moves between them in this order.
+        noises, depths, splits = QLineEdit(self), QLineEdit(self), IntegerBox("Splits", 1, _MOST_SPLITS, self)
+        seeds, labels = QLineEdit(self), IntegerBox("Labels", 1, 1, self, specialValueText="all")
         self.noises = self.add_row("Noise level 1 − p", noises, "from:to:step, or values separated by commas")
         self.depths = self.add_row("Depth", depths, "from:to, or values separated by commas; 0 is the raw input")
-        splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
         self.splits = self.add_row("Splits", splits, "training/validation splits; five splits form a cross-validation")
         self.seeds = self.add_row("Seeds", seeds, "random seeds for splits and classifiers, separated by commas")
         self.labels = self.add_row("Labels", labels, "number of labelled rows that each run uses for training")
@@ -49,7 +50,6 @@ class SweepDialog(FormDialog):
             "best noise level and depth on these 20 %, a classifier is retrained on all training rows and tested"
         )
         self.grid.addWidget(self.choice, self.grid.rowCount(), 1, 1, 2)
-        self.labels.setSpecialValueText("all")
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())
         self.cost = label("", self, "", wraps=True, height=36, accessibleName="Cost")
@@ -58,9 +58,9 @@ class SweepDialog(FormDialog):
         self.start = self.add_buttons("Cancel", "Start", "", self._request)
         self._wait = QTimer(self, singleShot=True, interval=_PAUSE_MILLISECONDS)
         self._wait.timeout.connect(self.count)
-        texts = self.noises.textChanged, self.depths.textChanged, self.seeds.textChanged
+        lines = self.noises, self.depths, self.seeds, self.splits.lineEdit(), self.labels.lineEdit()
         boxes = self.criterion.currentIndexChanged, self.part.currentIndexChanged, self.choice.toggled
-        for changed in (*texts, self.splits.valueChanged, self.labels.valueChanged, *boxes):
+        for changed in (*(line.textChanged for line in lines), *boxes):
             changed.connect(self._changed)
 
     def ask(self, sweep: SweepSpec, n_rows: int, plan: Callable[[SweepSpec], SweepPlan | None]) -> None:
@@ -96,13 +96,15 @@ class SweepDialog(FormDialog):
         ValueError
             If a field is invalid. The message explains the problem.
         """
-        evaluated = str(self.part.currentData())
-        split = self.choice.isChecked() or evaluated == "validation"
+        for box in (self.splits, self.labels):
+            if not box.hasAcceptableInput():
+                raise ValueError(box.expected())
+        split = self.splits.isEnabled()
         base = replace(
             self._sweep.base,
             svm=replace(self._sweep.base.svm, criterion=str(self.criterion.currentData())),
             training="split" if split else "whole",
-            evaluate=evaluated,
+            evaluate=str(self.part.currentData()),
             labels=self.labels.value() if self.labels.value() > 1 else None,
         )
         chosen = replace(
@@ -110,7 +112,7 @@ class SweepDialog(FormDialog):
             base=base,
             noises=noise_axis(self.noises.text()),
             depths=depth_axis(self.depths.text()),
-            seeds=_seeds(self.seeds.text()),
+            seeds=depth_axis(self.seeds.text(), "seeds"),
             splits=tuple(range(self.splits.value() if split else 1)),
             choose="pooled" if self.choice.isChecked() else "none",
         )
@@ -121,8 +123,7 @@ class SweepDialog(FormDialog):
 
     @Slot()
     def _changed(self) -> None:
-        split = self.choice.isChecked() or self.part.currentData() == "validation"
-        self.splits.setEnabled(split)
+        self.splits.setEnabled(self.choice.isChecked() or self.part.currentData() == "validation")
         self._wait.start()
 
     @Slot()
@@ -144,11 +145,3 @@ class SweepDialog(FormDialog):
         if self.start.isEnabled():
             self.accept()
             self.requested.emit(self.sweep())
-
-
-def _seeds(text: str) -> tuple[int, ...]:
-    try:
-        return depth_axis(text)
-    except ValueError:
-        expected = "integers of at most six digits separated by commas, or FROM:TO with at most three digits each"
-        raise ValueError(f"seeds {text!r}: expected {expected}") from None

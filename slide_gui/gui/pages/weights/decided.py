@@ -25,7 +25,7 @@ from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_changed, theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label, set_look
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label, named, set_look
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
@@ -72,8 +72,7 @@ class SupportVectorCard(QWidget):
         self.row = vector.row
         self.image.setIconSize(picture.deviceIndependentSize().toSize())
         self.image.setIcon(QIcon(picture))
-        self.image.setToolTip(tip)
-        self.image.setAccessibleName(tip)
+        named(self.image, tip, tip)
         self._name.setText(name)
         role, sign = ("for", "+") if vector.pull >= 0 else ("against", "−")
         self._pull.setText(f"{sign}{fixed(abs(vector.pull), 2)}")

@@ -16,7 +16,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import MEAN_ROWS, Workspace, mean_row
-from slide_gui.gui.widgets.controls import ElidedLabel, add_button, keys_text, with_keys
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button, keys_text, named, with_keys
 from slide_gui.gui.widgets.image import DrawingCanvas
 from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
@@ -74,8 +74,7 @@ class View(QWidget):
 
     def _add_tiles(self, name: str) -> WeightTiles:
         """Return a new, empty widget for tiles. Hovering over a tile selects a weight, and Ctrl+click pins a pixel."""
-        tiles = WeightTiles(self)
-        tiles.setAccessibleName(f"{name}: tiles")
+        tiles = named(WeightTiles(self), f"{name}: tiles")
         tiles.pixel_hovered.connect(self._point_at)
         tiles.pixel_clicked.connect(self._pin)
         tiles.hint = f"{keys_text(Qt.Modifier.CTRL.value)}click to pin"
@@ -268,5 +267,4 @@ class ImageRow(QWidget):
         tips = "Previous image", "Next image", "Mean of the training images"
         keys = "Ctrl+Left", "Ctrl+Right", "Ctrl+M"
         for button, tip, key in zip(self._buttons, map(self._worded, tips), keys, strict=True):
-            button.setToolTip(with_keys(tip, key))
-            button.setAccessibleName(tip)
+            named(button, tip, with_keys(tip, key))

@@ -8,7 +8,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import late
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
-from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.controls import label, named
 from slide_gui.gui.widgets.layouts import flush, placed
 
 EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
@@ -75,8 +75,7 @@ class WhyView(View):
         self._context = context
         self._parts: dict[str, View] = {}
         column = flush(QVBoxLayout(self))
-        self.tabs = placed(column, QTabBar(self, drawBase=False, expanding=False))
-        self.tabs.setAccessibleName("Experiments")
+        self.tabs = placed(column, named(QTabBar(self, drawBase=False, expanding=False), "Experiments"))
         for number, spec in enumerate(EXPERIMENTS, 1):
             self.tabs.addTab(f"{number}  {spec.text}")
         self._sentence = placed(column, label("", self, "", wraps=True))
