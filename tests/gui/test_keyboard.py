@@ -1,9 +1,10 @@
 """Everything that can be done with the mouse can be done with keys."""
 
 import ast
+from itertools import combinations
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 import slide_gui.gui
@@ -20,22 +21,10 @@ Key = Qt.Key
 
 
 def is_stop(widget):
-    """Return True if Tab should stop here; in a group of exclusive buttons it stops only at the checked one."""
-    grouped = isinstance(widget, QAbstractButton) and widget.group() is not None and widget.group().exclusive()
-    taken = grouped and not widget.isChecked()
+    """Return True if Tab should stop here; of exclusive buttons it stops only at the checked one."""
     nav = isinstance(widget, QAbstractButton) and widget.autoExclusive() and not widget.isChecked()
     policy = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
-    return policy and widget.isVisible() and widget.isEnabled() and not taken and not nav
-
-
-def is_hidden(widget):
-    """Return True if the parents clip a widget completely."""
-    seen, each = widget.rect(), widget
-    while not each.isWindow():
-        seen = seen.translated(each.pos())
-        each = each.parentWidget()
-        seen = seen.intersected(each.rect())
-    return seen.isEmpty()
+    return policy and widget.isVisible() and widget.isEnabled() and not nav
 
 
 def tab_around(root, where, back=False):
@@ -50,7 +39,7 @@ def tab_around(root, where, back=False):
         if now is None or now.window() is not root or now in visited[:-1]:
             break
         visited += [now] if now not in visited else []  # Tab moves between the links of one text
-        if is_hidden(now):
+        if now.visibleRegion().united(now.childrenRegion()).isEmpty():
             faults.append(f"{where}: {type(now).__name__} {now.accessibleName()!r} has the keyboard and is not seen")
         press(now, Key.Key_Backtab if back else Key.Key_Tab, held=SHIFT if back else Qt.KeyboardModifier.NoModifier)
     faults += [
@@ -61,6 +50,14 @@ def tab_around(root, where, back=False):
     if QApplication.focusWidget() is not visited[0]:
         faults.append(f"{where}: Tab does not come round, but stays at {QApplication.focusWidget()!r}")
     return visited, faults
+
+
+def out_of_order(visited):
+    """Return the names of two controls, one above the other, if Tab reaches the lower one first."""
+    boxes = {each: QRect(each.mapToGlobal(QPoint()), each.size()) for each in visited}
+    pairs = [(low, high) for low, high in combinations(boxes, 2) if boxes[high].bottom() < boxes[low].top()]
+    aligned = [pair for pair in pairs if min(boxes[a].right() for a in pair) > max(boxes[a].left() for a in pair)]
+    return [f"{low.accessibleName()} is reached before {high.accessibleName()}" for low, high in aligned]
 
 
 def unmarked(visited, where):
@@ -85,6 +82,7 @@ def test_that_tab_reaches_every_control_of_every_page_and_shows_the_focus(traine
             again, wrong_back = tab_around(trained, f"{view}, back", back=True)
             assert set(visited) == set(again)
             faults += wrong + wrong_back + (unmarked(visited, view) if kind == "images" else [])
+            faults += out_of_order(filter(trained.pages.isAncestorOf, visited))
     assert not faults, "\n".join(dict.fromkeys(faults))
 
 

@@ -22,6 +22,7 @@ from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import same_numbers
 from tests.gui.helpers import StubSource, button, labelled, open_data, open_file, refit, settle, show_page, train, wait
+from tests.gui.test_keyboard import out_of_order, tab_around
 
 OPENED = labelled
 
@@ -213,6 +214,8 @@ def test_that_the_dialog_counts_runs_and_time_names_invalid_fields_and_follows_t
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
     assert dialog.criterion.currentData() == curves.setting().spec.svm.criterion == "press"
+    settle()
+    assert out_of_order(tab_around(dialog, "sweep")[0]) == []
     for field, text, problem in (
         (dialog.noises, "1.5", "Noise is 1.5"),
         (dialog.depths, "1 2", "Depth '1 2': expected FROM:TO"),

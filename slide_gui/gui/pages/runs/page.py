@@ -177,11 +177,11 @@ class ComparisonView(QWidget):
         self._shown: RunComparison | None = None
         layout = flush(QVBoxLayout(self), 12)
         self.answer = placed(layout, label(_EMPTY, self, "", wraps=True))
+        self._pixels = ElidedBox(self, "Feature whose row of W is compared", least=12)
+        self._pixels.activated.connect(self._show_weights)
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
         self.tiles.name_feature = self._pixel_name
-        self._pixels = ElidedBox(self, "Feature whose row of W is compared", least=12)
-        self._pixels.activated.connect(self._show_weights)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (label("", self, wraps=True), label("", self, wraps=True))
         self._body = placed(layout, self._build_body(), 1)

@@ -46,7 +46,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, with_keys
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, named, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import ARROWS, MIDDLE, RIGHT, paint_placeholder
 from slide_gui.text import count, counted, level, plain, spreadsheet_text
@@ -337,8 +337,8 @@ class RunTable(QWidget):
         self._filling = False
         self._selected: tuple[str, ...] = ()
         self._model = RunModel(self)
-        self.view = RunView(self)
         self._filter = QLineEdit(self, placeholderText="Filter: rectangles depth 2", clearButtonEnabled=True)
+        self.view = named(RunView(self), "Runs")
         UndoOfWindow(self._filter, always=True)
         self._filter.setToolTip(
             "Show runs that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
@@ -461,7 +461,6 @@ class RunTable(QWidget):
         view.setTabKeyNavigation(False)
         view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
         # The header has its own, empty selection model. With the table's selection model, painting the header would be

@@ -259,6 +259,7 @@ class CopiesView(Experiment):
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
         self.column.insertWidget(1, self.plot, 1)
+        self.setTabOrder(self.plot, self.tiles)
         self._workspace.dataset_changed.connect(self._forget)
 
     @property

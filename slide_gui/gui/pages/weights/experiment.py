@@ -37,13 +37,14 @@ class Experiment(View):
 
     def __init__(self, context: ViewContext, parent: QWidget | None, tiles: str) -> None:
         super().__init__(context, parent)
-        self.status, self.tiles = ElidedLabel("", self), self._add_tiles(tiles)
+        self.status = ElidedLabel("", self)
         self.column = flush(QVBoxLayout(self))
         self.controls = nested(self.column, QHBoxLayout(), spacing=12)
         self.layers = placed(self.controls, QComboBox(self, placeholderText="No layer"))
         name_box(self.layers, "Layer")
         self.layers.activated.connect(self.refresh)
         self.controls.addWidget(self.status, 1)
+        self.tiles = self._add_tiles(tiles)
         self.column.addWidget(TileScroll(self.tiles, self), 1)
         for changed in (self._pixels.moved, self._shown.changed):
             changed.connect(self._refresh_if_seen)
@@ -63,7 +64,9 @@ class Experiment(View):
         self.layers.setEnabled(depth > 0)
 
     def _add_action(self, text: str, tip: str, act: Callable[[], None]) -> QPushButton:
-        return add_button(self, self.controls, text, tip, "primary", clicked=act)
+        button = add_button(self, self.controls, text, tip, "primary", clicked=act)
+        self.setTabOrder(button, self.tiles)
+        return button
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
         """Return a colour scale for `row`, the weights (without the bias) that reconstruct pixel `a`."""

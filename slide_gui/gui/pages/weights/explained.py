@@ -168,6 +168,7 @@ class ExplainedWeight(Experiment):
         super().__init__(context, parent, "Input, and row a of S, E[P], E[Q] and W")
         self.table = FormulaTable(self)
         self.column.insertWidget(1, self.table)
+        self.setTabOrder(self.table, self.tiles)
         self._pixels.crossed.connect(self._refresh_if_seen)
 
     @Slot()

@@ -87,10 +87,6 @@ class FlowPart(View):
         self.flow: Flow | None = None
         self._stale = False  # True if the layers shown do not match the current parameters.
         self._seed = 0
-        self.view = FlowView(self)
-        self.view.canvas.drawn.connect(self._drawn)
-        self.view.canvas.stroked.connect(self._shown.keep_stroke)
-        self.view.pixel_hovered.connect(self._pixels.point_at)
         layout = flush(QVBoxLayout(self))
         self._tools = nested(layout, QHBoxLayout(), spacing=4)
         row = nested(layout, QHBoxLayout())
@@ -101,7 +97,11 @@ class FlowPart(View):
         self._build_tools()
         self._build_drawing(flush(QHBoxLayout(self._drawing), 4))
         self.notice = placed(layout, ElidedLabel("", self))
-        layout.addWidget(self.view, 1)
+        self.view = placed(layout, FlowView(self), 1)
+        self.view.canvas.drawn.connect(self._drawn)
+        self.view.canvas.stroked.connect(self._shown.keep_stroke)
+        self.view.pixel_hovered.connect(self._pixels.point_at)
+        self._blank.clicked.connect(self.view.canvas.blank)
         self._decided = placed(layout, DecidedPart(self._workspace, context.runs(), self))
         self._shown.changed.connect(self._take_image)
         self._take_image()
@@ -148,7 +148,7 @@ class FlowPart(View):
         tip = with_keys("Remove the drawing from the image", "Ctrl+R")
         self._reset = add_button(self, row, "Clear", tip, "flat", clicked=self._clear)
         tip = with_keys("Start from an image of zeros", "Ctrl+Shift+R")
-        add_button(self, row, "Blank canvas", tip, "flat", clicked=self.view.canvas.blank)
+        self._blank = add_button(self, row, "Blank canvas", tip, "flat")
 
     @Slot()
     def _clear(self) -> None:

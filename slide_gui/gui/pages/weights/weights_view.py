@@ -88,6 +88,7 @@ class WeightsView(View):
             view.pixel_hovered.connect(self._pixels.point_at)
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
+        image_row = ImageRow(self._shown, self._workspace.worded, self)
         self.readout, self._bar = Readout(self), ColorBar(self)
         tip = "While you drag, layer 1 is exact; the other layers are approximate until they are fitted"
         self._noise = NumberSlider("Noise level", (0.0, LARGEST_NOISE, 0.01, 0.3), tip, self)
@@ -98,7 +99,6 @@ class WeightsView(View):
         self.tiles.row_removed.connect(self._release)
         self._scroll = placed(row, TileScroll(self.tiles, self), 1)
         column = flush(QVBoxLayout(self._left))
-        image_row = ImageRow(self._shown, self._workspace.worded, self)
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
             column.addWidget(part)
         self._arranged: object = None  # The contents for which the widgets were last arranged.
