@@ -162,6 +162,13 @@ def test_that_keys_choose_the_experiment_its_layer_and_a_pixel_of_its_image(wind
     assert page.set_view("copies").layer == 2
 
 
+def test_that_an_arrow_key_lists_the_data_sets_without_opening_one(window, monkeypatch):
+    listed = []
+    monkeypatch.setattr(window.panel._datasets, "showPopup", lambda: listed.append(True))
+    press(window.panel._datasets, Key.Key_Down)
+    assert (listed, window.workspace.is_opening) == ([True], False)
+
+
 def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained):
     table = show_page(trained, "runs").run_table
     wait(table.shown)

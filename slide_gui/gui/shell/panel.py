@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSizePolicy, QSpinBox, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
@@ -143,6 +143,13 @@ class _DataMenu(ElidedBox):
     def showPopup(self) -> None:
         self.about_to_open.emit()
         super().showPopup()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Show the list when Up or Down is pressed. Qt's combo box would open the next data set immediately."""
+        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self.showPopup()
+        else:
+            super().keyPressEvent(event)
 
 
 class SplitControls(QWidget):
