@@ -179,7 +179,6 @@ class SplitControls(QWidget):
 
     def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout, **properties: str) -> QSpinBox:
         box = placed(row, IntegerBox(name, low, high, self, toolTip=tip, **properties), 1)
-        box.setMinimumWidth(0)
         box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         box.valueChanged.connect(self._change)

@@ -356,8 +356,14 @@ class RunTable(QWidget):
     # Contents
 
     def set_rows(self, rows: Sequence[StoredRun]) -> None:
-        """Replace the runs without changing the selection or the scroll position."""
+        """Replace the runs without changing the selection or the scroll position.
+
+        If the run at the cursor was deleted, the cursor moves to the next run.
+        """
+        line, keep = self.view.currentIndex().row(), QItemSelectionModel.SelectionFlag.NoUpdate
         self._model.set_rows(rows)
+        if not self.view.currentIndex().isValid():
+            self.view.selectionModel().setCurrentIndex(self._model.index(min(line, len(rows) - 1), 0), keep)
         self._fit_columns(rows)
         self._show_counts()
 
