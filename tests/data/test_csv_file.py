@@ -348,6 +348,7 @@ def test_that_classes_that_begin_with_a_number_sign_are_not_comments(header):
 def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path, text, expected):
     data = open_data([write(tmp_path / "x.csv", text)])
     assert [guess.what for guess in data.opened.guesses] == expected
+    assert [guess.what for guess in data.opened.guesses if not guess.sure] == [x for x in expected if "labels" in x]
     assert data.feature_names == ("a", "b")
 
 

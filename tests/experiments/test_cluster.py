@@ -169,13 +169,12 @@ def test_that_a_run_has_the_name_of_its_data_even_if_a_worker_holds_them_under_a
     assert {result["dataset"] for result in results_of(path).values()} == {"renamed"}
 
 
-def test_that_workers_of_other_versions_are_refused_and_both_versions_named():
-    mine = dict(versions_here())
-    for name in mine:
-        theirs = tuple({**mine, name: "0.0"}.items())
+def test_that_workers_of_other_versions_are_refused_and_both_versions_named(idle):
+    for name, _ in versions_here():
+        theirs = tuple({**dict(versions_here()), name: "0.0"}.items())
+        idle.run.return_value = {"tcp://gone:1": OSError(), "tcp://there:1": theirs}
         with pytest.raises(ClusterError, match=rf"^worker tcp://there:1 has {name} 0\.0, expected "):
-            cluster_module.refuse_other("tcp://there:1", theirs, versions_here())
-    cluster_module.refuse_other("tcp://there:1", versions_here(), versions_here())
+            Cluster(ClusterChoice(workers=1))
 
 
 @pytest.mark.parametrize(
