@@ -125,7 +125,7 @@ class _SplitRuns:
     def __init__(self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int) -> None:
         self.task, self.rank, self._points, self._dataset = task, rank, points, dataset
         self.kind_of_final = self.kind_of(task.plan.final(points[-1]).spec)
-        self.runs: dict[str, StoredRun] = {}  # Maps the hash of each completed candidate run to this run.
+        self.runs: dict[str, StoredRun] = {}  # Completed candidate runs by hash.
         self.waiting: set[str] = set()
         """Hashes of the requested runs that have no result yet."""
         self.selected = task.plan.select(points, {})

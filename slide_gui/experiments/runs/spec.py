@@ -255,7 +255,7 @@ class RunSpec:
 
     @cached_property
     def _normal(self) -> "RunSpec | None":
-        """The spec that the method `checked` returns. None if that spec is equal to this one."""
+        """The normal form of this spec, which `checked` returns, or None if this spec already has its normal form."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)

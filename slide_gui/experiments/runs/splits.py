@@ -390,7 +390,7 @@ def _rows(classes: Classes, spec: "RunSpec", place: str) -> tuple[Indices, Indic
     # All rows of the other classes can be validation rows, for example if each class is one group.
     if (codes[rows] == codes[rows[0]]).all():
         raise DataError("all training rows have the same class; use another split, or do not group the rows", place)
-    if spec.fit_rows == "split":  # A checked spec with this value also has the value "split" for `training`.
+    if spec.fit_rows == "split":  # `training` is then "split" as well, as `RunSpec.checked` ensures.
         fit_rows = rows
     if spec.labels is None:
         return rows, validation, fit_rows

@@ -200,7 +200,7 @@ class ClassifierPage(Page):
     # Display ----------------------------------------------------------------------------------------------------
 
     def _renew(self) -> None:
-        """Show the running training, the latest result or the cancelled training."""
+        """Show the current training run, the latest result, or the cancelled training run."""
         controller = self._controller
         self.train_button.setText("Cancel" if controller.training.running else "Train")
         cancelled = None if controller.training.running else controller.cancelled
