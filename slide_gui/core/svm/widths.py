@@ -204,7 +204,7 @@ class Objective:
         return sums
 
 
-_SCALES = (0.1, 0.3, 1.0, 3.0)  # a starting point has σ_t² = scale · L · (median squared distance in layer t), for L layers
+_SCALES = (0.1, 0.3, 1.0, 3.0)  # factors in σ_t² = factor · L · (median squared distance in layer t), for L layers
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the rows) on which gradient descent begins
