@@ -274,7 +274,7 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data of a source. Show progress on stderr, and warn of uncertain guesses about how to read the files.
+    """Return the data of a source. Show progress on stderr, and warn about uncertain guesses on how to read the files.
 
     A guess that there are no labels gives no warning, because commands that need labels report an error.
     """

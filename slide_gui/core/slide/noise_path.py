@@ -137,7 +137,7 @@ class NoisePath:
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve the linear system in which the eigendecomposition includes only a part of the ridge.
+            """Solve the linear system without the part of the ridge that the eigendecomposition leaves out.
 
             `projected` is the right-hand side of the common features, in the eigenbasis. `rare` is the right-hand side
             of the rare features, which are eliminated from the system.

@@ -278,7 +278,7 @@ class _Point:
 def _solved(
     kernel: Array, active: Indices, y: Array, ridge: Array | float, near: Bordered | None, progress: Progress
 ) -> tuple[Bordered, _Point]:
-    """Build and solve the linear system of the points `active`. Return the system, and its solution as an iterate.
+    """Build and solve the linear system of the active points. Return the system and its solution, a Newton iterate.
 
     The factorisation of an earlier system, `near`, is reused if it gives an accurate solution.
     """

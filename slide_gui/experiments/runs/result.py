@@ -241,7 +241,7 @@ class RunResult:
 
     @property
     def is_current(self) -> bool:
-        """True if the result has the results version of this program, which would therefore compute the same result."""
+        """True if the result was computed with the results version of this program."""
         return is_current(self.numerics)
 
     @property

@@ -514,7 +514,7 @@ def noise_axis(text: str) -> tuple[float, ...]:
         if not (step > 0 and 1 <= count <= _MOST):
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
-        expected = f"FROM:TO:STEP (both ends included, at most {_MOST} values) or values separated by commas"
+        expected = f"FROM:TO:STEP (rising, both ends included, at most {_MOST} values) or values separated by commas"
         raise ValueError(f"noise {text!r}: expected {expected}") from None
     # The values are rounded, so that the range 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
     return tuple(round(first + i * step, 12) for i in range(count))
@@ -535,7 +535,7 @@ def depth_axis(text: str, name: str = "depth") -> tuple[int, ...]:
         numbers = [int(part) for part in re.split("[,:]", text)]
         values = range(numbers[0], numbers[1] + 1) if ":" in text else numbers
     if not values:
-        expected = "FROM:TO (both ends included) or integers of at most six digits, separated by commas"
+        expected = "FROM:TO (rising, both ends included) or integers of at most six digits, separated by commas"
         raise ValueError(f"{name} {text!r}: expected {expected}")
     return tuple(values)
 

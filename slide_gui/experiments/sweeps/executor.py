@@ -295,7 +295,7 @@ class _RunProgress(TaskProgress):
 
 @dataclass(eq=False)
 class _Pending:
-    """A requested run that has no result yet, or a run from whose kernel widths such a run starts.
+    """A run without a result yet: a requested run, or a run whose kernel widths a requested run needs as a start.
 
     Attributes
     ----------

@@ -189,7 +189,7 @@ class ElidedBox(QComboBox):
         return _show_tip(self, event, self._text()) or super().event(event)
 
     def showPopup(self) -> None:
-        """Open the list of entries. The list may be wider than the box, but not wider than a maximum width."""
+        """Open the list of entries, which may be wider than the box, up to a maximum width."""
         self.view().setMinimumWidth(min(self.view().sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_LIST))
         super().showPopup()
 

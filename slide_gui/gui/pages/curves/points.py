@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.sweeps.curves import best_mark
 from slide_gui.text import count, level, per_cent, place_name
 
-BEST = "best on validation"  # Description of the mark of the points with the smallest validation error.
+BEST = best_mark(0)
 PointState = Literal["done", "running", "refining"]
 
 

@@ -179,7 +179,7 @@ class FlowLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3 + self._apart(box), width, n_lines * LINE)
 
     def _apart(self, box: QRectF) -> float:
-        """Return the distance from a tile to its title and captions.
+        """Return the distance between a tile and its title and captions.
 
         The title and captions of the canvas leave space for its focus ring.
         """
