@@ -1,6 +1,5 @@
 """Try SLIDE on the user's data within a time budget: compute a quick sweep, then test the best setting."""
 
-import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -59,8 +58,8 @@ class TrialState:
     title : str
         Name of the current stage, for display.
     seconds_left : float
-        Estimated seconds until the end of the trial. While settings are compared, the estimate is at most
-        the rest of the budget or the time reserved for the test, whichever is longer.
+        Estimated seconds until the end of the trial. The estimate is at most the rest of the budget. While settings are
+        compared, it can be longer if the time reserved for the test is longer.
     """
 
     points: tuple[SweepPoint, ...]
@@ -372,14 +371,13 @@ class _TrialRun:
         """
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
-            spent, left = time.monotonic() - self._started, loop.seconds_left
-            reserve = self._reserve(loop) if comparing else 0.0
+            spent, reserve = time.monotonic() - self._started, self._reserve(loop) if comparing else 0.0
             is_complete = requests.keys() <= self._results.keys()
             if self._results and not is_complete and spent > self._budget - reserve:
                 raise _OutOfTime
-            if comparing:
-                left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
-            left, title = left or 0.0, "comparing settings" if comparing else "testing on the held-out rows"
+            most, left = max(self._budget - spent, reserve), loop.seconds_left
+            left = most if left is None else min(left + reserve, most)
+            title = "comparing settings" if comparing else "testing on the held-out rows"
             state = TrialState(tuple(self._points), self._done(), title, left) if news else None
             self._progress.report(min(spent / max(spent + left, 1e-9), 1.0), state)
 
