@@ -224,7 +224,7 @@ class ClusterExecutor:
             check_alive(self._client)
             task.n_lost += 1
             if task.n_lost > ATTEMPTS:
-                raise ClusterError(f"{name} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
+                raise ClusterError(f"{name} was lost {task.n_lost} times ({error}); {_AGAIN}") from None
             return None
         # The workers may have received the same rows under a different name, so the result gets the name of the
         # requested data set.
