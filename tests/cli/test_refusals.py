@@ -113,8 +113,7 @@ USAGE = {
     "benchmark cifar=x.npz --store r": "cifar",
     "benchmark convex= --store r": "expected KEY=FILE",
     "benchmark convex=a.csv convex=b.csv --store r": "convex is given 2 times",
-    "benchmark --methods magic --store r": "magic",
-    "benchmark --splits 0 --store r": "splits",
+    "benchmark --splits 0 --store r": "the number of splits is 0; it must be 1 or more",
     "benchmark --store r --tables errors.doc": "must end in",
     "benchmark --store r --stored --workers 2 --generated": "computes nothing; leave out --workers, --generated",
     "benchmark rectangles-101=a.csv --quick --store r": "quick protocol do not contain rectangles-101",
@@ -143,6 +142,8 @@ FAILURES = {
     "try flowers.csv --held-out 0": "no labelled test rows; open only the training file, and hold out some of its rows",
     "try alone.csv": "alone: no class has two rows, so no row can be held out for a test; add rows",
     "try three-rows.csv": "three-rows: no row can be held out, because no class has two training rows; add rows",
+    "sweep one.csv --store r": "all training rows are of the class cat",
+    "sweep one.csv --store r --dry-run": "all training rows are of the class cat",
     "fill tiny.npz -o x.csv": "tiny.npz: is not a text file; give a table (.csv)",
     "fill . -o ../x.csv": ".: is not a text file; give a table (.csv)",
     "sweep tiny.npz --store .": ".: this is not a file, so it cannot be a run store; give another name",
@@ -167,6 +168,7 @@ def test_that_a_command_that_cannot_run_prints_a_sentence_and_writes_nothing(
     Path("three.csv").write_text("1,2,3")
     Path("alone.csv").write_text("a,b,label\n1,2,cat\n2,1,dog\n3,1,cow\n")
     Path("three-rows.csv").write_text("a,b,label\n1,2,cat\n2,1,dog\n3,1,cat\n")
+    Path("one.csv").write_text("a,b,label\n" + "1,2,cat\n" * 9)
     Path("empty.csv").touch()
     Path("x.slide-session").touch()
     Path("strange/runs.jsonl").mkdir(parents=True)

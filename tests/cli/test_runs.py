@@ -111,14 +111,6 @@ def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny
     assert f"best on validation: {place_name(*place)}\n" in cli(line).out
 
 
-def test_that_data_of_one_class_get_no_store(cli):
-    Path("one.csv").write_text("a,b,label\n" + "".join(f"{k},{k / 3},cat\n" for k in range(9)))
-    for more in ("", " --dry-run"):
-        output = cli(f"sweep one.csv --store r.sqlite{more}", code=1)
-        assert "all training rows are of the class cat" in output.err
-    assert not Path("r.sqlite").exists()
-
-
 def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
     figures = ["confusion.svg", "confusion.csv", "widths.svg", "widths.csv"]
     cli("train tiny.npz --depth 1 --starts 1 --figure", *figures)

@@ -44,7 +44,7 @@ def test_that_shipped_tables_have_the_rates_and_comparisons_without_errors_by_ro
     full = table_of((0.2, 0.25, 0.21), n_splits)
     with shipping(full, tmp_path):
         read = shipped_results().tables["full"]
-        assert shipped.shipped_extent() == "full"
+        assert (shipped.shipped_extent(), shipped_results().runs[0].is_shipped) == ("full", True)
     assert read.data == full.data
     assert [cell.rate for cell in read.cells] == [cell.rate for cell in full.cells]
     assert read.comparisons == full.comparisons

@@ -4,6 +4,7 @@ import copy
 import json
 import multiprocessing
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
@@ -105,26 +106,27 @@ def test_that_a_damaged_run_is_reported_and_computed_again(tmp_path):
         (file,) = store.folder.glob(f"{victim.hash[:16]}-*")
         file.write_bytes(b"nothing")
         state = run_sweep(DATA, FAST, store)
-        assert len(state.faults) == 1
-        assert str(file) in state.faults[0]
+        assert state.faults == (f"{file}: this file has been altered; compute the run again",)
         assert same_numbers(store.load(victim.hash), expected)
         assert len(state.done) == len(FAST.points())
 
 
-def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path):
+def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(CostModel, "seconds", lambda *_: 1.0)
     listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
         final = run_sweep(DATA, FAST, store, progress=listener)
     states = listener.payloads
     assert listener.complete
+    assert {round(14 * fraction, 9) for fraction in listener.fractions} >= set(range(15))
     counts = [len(state.done) for state in states]
     assert counts == sorted(counts)
     assert [answer.point for answer in final.done] == list(FAST.points())
     assert any(state.live is not None and state.live.test is not None for state in states)
     running = dict.fromkeys(state.current.spec.hash for state in states if state.live is not None)
     assert list(running) == list(dict.fromkeys(point.spec.hash for point in FAST.points()))
-    assert states[0].seconds_left > 0.0
-    assert states[-1].seconds_left == 0.0
+    assert states[0].seconds_left == 14.0
+    assert (states[-1], final.current, final.live, final.seconds_left) == (final, None, None, 0.0)
     assert all(state.seconds_left is not None for state in states)
 
 
@@ -172,14 +174,9 @@ def _sweep_alone(path):
 
 
 def test_that_two_processes_may_sweep_into_one_store(tmp_path):
-    context = multiprocessing.get_context("spawn")
     path = tmp_path / "runs.sqlite"
-    children = [context.Process(target=_sweep_alone, args=(path,)) for _ in range(2)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join(200)
-        assert child.exitcode == 0
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        assert list(pool.map(_sweep_alone, [path] * 2)) == [None] * 2
     with RunStore(path) as store:
         assert store.check().faults == {}
         assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
@@ -208,12 +205,23 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
 def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_memory(tmp_path, monkeypatch):
     starts = []
     monkeypatch.setattr(executor, "run", lambda *a, **k: starts.append(list(k["reuse"].results)) or run(*a, **k))
+    monkeypatch.setattr(CostModel, "seconds", lambda *_: 1.0)
+    monkeypatch.setattr(executor.InlineExecutor, "n_slots", 2)
     specs = [point.spec for point in replace(LEARNED, depths=(1,)).points()]
     with RunStore(tmp_path / "runs.sqlite") as store, executor.RunLoop(store) as loop:
-        loop.request([executor.RunRequest(spec, DATA) for spec in specs[::-1]])
-        assert [result.hash for result in loop] == [spec.hash for spec in specs]
+        loop.request([executor.RunRequest(spec, DATA) for spec in specs[::-2]])
+        loop.expect([RunKind("a", "slide-svm", 1, 100)])
+        left = [(result.hash, loop.seconds_left) for result in loop]
+        assert left == [(specs[0].hash, 1.5), (specs[2].hash, 1.0)], "of the runs two at once, and of the announced one"
         assert not loop._results
+        loop.request([executor.RunRequest(specs[0], DATA)])
+        assert loop.seconds_left == 1.0, "as before, until the run is looked up"
+        loop.expect(())
+        assert [loop.seconds_left for _ in loop] == [0.0]
     assert starts == [[], [specs[0].hash], [specs[1].hash]]
+
+
+OTHERS = {"noise": 2.0}, {"depth": 99}, {"setting": None}, {"fingerprint": "other data"}
 
 
 def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
@@ -226,7 +234,8 @@ def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
         second = plan_sweep(asked, DATA, store.runs())
         assert (second.n_runs, second.n_stored, second.measured) == (15, 7, True)
         assert str(second).startswith("15 runs, 7 already stored, about ")
-        odd = [replace(line, **change) for line in store.runs() for change in ({"noise": 2.0}, {"depth": 99})]
+        changes = {"noise": 2.0}, {"depth": 99}, {"setting": None}, {"fingerprint": "other data"}
+        odd = [replace(line, **change) for line in store.runs() for change in changes]
         assert not plan_sweep(asked, DATA, odd).measured
         assert plan_sweep(replace(asked, choose="each"), DATA, store.runs()).n_runs == 16
         one = replace(asked, choose="each", noises=(0.2,), depths=(1,))
@@ -397,6 +406,7 @@ def test_that_a_curve_has_the_mean_over_the_splits_and_curves_of_two_methods_or_
     assert found.line(2)[0].rate == ErrorRate.of_splits([ErrorRate.of_run(error, 40) for error in (0.1, 0.2)])
     assert found.line(1)[0].rate == ErrorRate.of_run(0.4, 40)
     one = final(0.3, 1, 0.1)
+    assert error_curves(SELECTED_DATA, [final(0.3, 1, 0.1, labels=30)]).method == "SLIDE-SVM, 30 labels"
     for results in ([], [one, final(0.3, 1, 0.1, method="median")], [one, final(0.3, 1, 0.1, evaluate="validation")]):
         with pytest.raises(ValueError, match=f"{len(results)} combinations were given"):
             error_curves(SELECTED_DATA, results)

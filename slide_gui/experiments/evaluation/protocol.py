@@ -244,13 +244,13 @@ class CellPlan:
             Maps the hash of a run to the stored run. Computing a hash is slow, so runs of excluded candidates are not
             looked up.
         """
-        return self._race(points, runs)[0]
+        return self._race(points, runs)[0] if self.selects else ()
 
     def _race(self, points: Sequence[SweepPoint], runs: StoredRuns) -> tuple[tuple[SweepPoint, ...], list[int]]:
         """Return the candidates to evaluate next, and the indices of the candidates that are not yet excluded."""
-        n = len(points) // self.draws if self.selects else 0
+        n = len(points) // self.draws
         left, wrong = list(range(n)), [0] * n
-        for draw in range(self.draws if n else 0):
+        for draw in range(self.draws):
             part = points[draw * n : (draw + 1) * n]
             missing = tuple(part[place] for place in left if part[place].spec.hash not in runs)
             if missing:

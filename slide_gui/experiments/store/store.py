@@ -407,7 +407,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
         needed = {*_NAMES, *_FILES} - (set() if all_required else {column.name for column in _ADDED})
         if not needed <= columns:
-            missing = sorted(needed - columns)[0]
+            missing = min(needed - columns)
             raise DataError(f"the store is damaged (the column {missing} is missing); restore a backup", str(self.path))
         return columns
 

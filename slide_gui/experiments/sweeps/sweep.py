@@ -287,7 +287,7 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
     """
     cost = CostModel()
     for run in stored:
-        if run.fingerprint in shapes and run.setting is not None:
+        if run.fingerprint in shapes:
             shape = shapes[run.fingerprint]
             # Runs with parameters that are damaged, or that another program version wrote, are left out.
             with suppress(ValueError):
@@ -296,8 +296,8 @@ def measured_cost(stored: Sequence[StoredRun], shapes: Mapping[str, RunShape]) -
 
 
 @lru_cache(maxsize=4096)  # The 23 000 runs of the full protocol need 1 577 cache entries.
-def _kind(text: str, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
-    """Return the `RunKind` of a stored run. Raise ValueError if `text`, the run's `Setting` as JSON, is invalid."""
+def _kind(text: str | None, noise: float, depth: int, fingerprint: str, shape: RunShape) -> RunKind:
+    """Return the `RunKind` of a stored run. Raise ValueError if `text`, its `Setting` as JSON, is None or invalid."""
     setting = Setting.from_text(text)
     if setting is None:
         raise ValueError("the stored setting cannot be read")
