@@ -207,7 +207,7 @@ def test_that_the_time_of_the_test_is_reserved_and_a_slower_test_ends_with_the_b
     assert f"% of {ended.result.n_test} validation rows correctly" in ended.sentence
     assert "The time ran out before the test on held-out rows; this error is on the rows used" in ended.sentence
     assert ended.details.endswith("; 3 settings and 5 splits were planned, but the time limit of 20 s was used up.")
-    assert ended.document()["evaluated_on"] == "validation"
+    assert (ended.document()["evaluated_on"], len(ended.document()["compared_with"])) == ("validation", 1)
     ended, seconds, ends = slow_trial(monkeypatch, clock, {0: 2.0, 1: 4.0})
     assert (ends[:5], ends[-1]) == ([20.0] * 5, round(seconds, 6))
     assert ended.other is not None
