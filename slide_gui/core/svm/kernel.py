@@ -258,7 +258,7 @@ def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -
     constant = np.arange(Z.shape[1])
     for rows in tiles(len(Z), _BLOCK_ROWS, progress):
         constant = constant[(Z[rows, constant] == Z[0, constant]).all(axis=0)]
-    return np.setdiff1d(np.arange(Z.shape[1]), constant, assume_unique=True)
+    return np.setdiff1d(np.arange(Z.shape[1]), constant)
 
 
 def squared_norms(data: Values) -> Values:

@@ -112,8 +112,8 @@ class Bordered:
 
             _, added = _softly(kernel, points, at(ridge, points), factorise, progress)
             self.ridge = ridge + added
-        new = np.setdiff1d(points, self._factorised, assume_unique=True)
-        gone = np.flatnonzero(np.isin(self._factorised, points, assume_unique=True, invert=True))
+        new = np.setdiff1d(points, self._factorised)
+        gone = np.flatnonzero(~np.isin(self._factorised, points))
         self._new, m, size = len(new), len(self._factorised), len(new) + len(gone) + 1
         self._border, corner = np.ones((m, size)), np.zeros((size, size))
         self._border[:, : len(new)] = kernel[np.ix_(self._factorised, new)]
@@ -299,7 +299,7 @@ def _solved(
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
     """Return True if `active` and `now`, two active sets, differ only in points on the margin (β ≈ 0)."""
-    return bool(np.all(np.abs(margin[np.setxor1d(active, now, assume_unique=True)]) < _MARGIN))
+    return bool(np.all(np.abs(margin[np.setxor1d(active, now)]) < _MARGIN))
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:

@@ -345,7 +345,7 @@ class _Comparison:
             return learned  # a class has only one row, which cannot be held out
         steady = MonotonicProgress(self._progress.part(0.5, 1.0))
         both = self._selected(sample, learned, steady.part(0.0, 0.8))
-        outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows, assume_unique=True)
+        outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows)
         outside = outside[stratified_subset(data.codes[outside], _MOST_EVALUATED, self._parameters.seed)]
         fitted = data.take(sample.rows, steady.pulse)
         limited = replace(self._parameters, max_iter=_STEPS_PER_ROW * len(sample.rows))
