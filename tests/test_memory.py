@@ -9,9 +9,10 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from slide_gui import SLIDE, MultiWidthSVC, blas, memory
+from slide_gui import SLIDE, LinearImputer, MultiWidthSVC, blas, memory
 from slide_gui.cli import main, parser
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import pretrain
@@ -51,30 +52,32 @@ LABELS = np.arange(2000) % 2
 @pytest.mark.parametrize(
     ("job", "sentence"),
     [
-        (lambda: fit_stack(_rows(100, 700), StackParameters()), r"a fit of 3 layers to 700 features needs about 0\.0"),
-        (lambda: SLIDE(depth=8).fit_transform(_rows()), "use fewer layers|use fewer features"),
-        (lambda: MultiWidthSVC(2).fit(_rows(), LABELS), "training on 2000 rows of 200 columns needs about"),
-        (
-            lambda: WidthsSample.of(TrainingSet(_rows(), LABELS, (100, 100)), SvmParameters()),
-            r"learning 2 widths on 2.000 rows needs about 0\.256 GB",
-        ),
-        (
-            lambda: median_width_search(TrainingSet(_rows(), LABELS, (200,)), SvmParameters()),
-            r"a grid search on 2000 rows needs about 0\.016 GB",
-        ),
-        (lambda: pretrain(_rows(), SdaParameters(n_units=(1500, 1500))), "pre-training on 2000 rows of 200 features"),
-        (
-            lambda: figure_bytes(lambda figure: figure.set_size_inches(7, 7), ".png", Style(dpi=600)),
-            "this picture needs about .*; give fewer dots per inch",
-        ),
+        (lambda: fit_stack(_rows(100, 700), StackParameters()),
+         "a fit of 3 layers to 700 features needs about 0.0396 GB; use fewer features"),
+        (lambda: SLIDE().fit_transform(_rows(5000)), "transforming 5000 rows of 200 features at depth 3 needs about "
+         "0.016 GB; transform fewer rows at a time, or use fewer layers"),
+        (lambda: SLIDE().fit(csr_array(_rows())),
+         "the scatter matrix of 400000 stored values needs about 0.0128 GB; pass the rows as a Blocks object"),
+        (lambda: MultiWidthSVC().fit(csr_array(_rows(30_000, 100)), np.arange(30_000) % 2),
+         "converting 30000 sparse rows of 100 columns to an array needs about 0.012 GB; give fewer rows at a time"),
+        (lambda: LinearImputer().fit(_rows(4000)),
+         "filling 4\u202f000 rows of 200 columns needs about 0.0192 GB; give fewer rows"),
+        (lambda: MultiWidthSVC(2).fit(_rows(), LABELS),
+         "training on 2000 rows of 200 columns needs about 0.0352 GB; use fewer rows or lower the memory limit"),
+        (lambda: WidthsSample.of(TrainingSet(_rows(), LABELS, (100, 100)), SvmParameters()),
+         "learning 2 widths on 2\u202f000 rows needs about 0.256 GB; learn on a smaller subset"),
+        (lambda: median_width_search(TrainingSet(_rows(), LABELS, (200,)), SvmParameters()),
+         "a grid search on 2000 rows needs about 0.016 GB; use fewer rows"),
+        (lambda: pretrain(_rows(), SdaParameters(n_units=(1500, 1500))),
+         "pre-training on 2000 rows of 200 features needs about 0.0324 GB; use fewer rows or units"),
+        (lambda: figure_bytes(lambda figure: figure.set_size_inches(7, 7), ".png", Style(dpi=600)),
+         "this picture needs about 0.0847 GB; give fewer dots per inch"),
     ],
 )  # fmt: skip
 def test_that_a_job_larger_than_the_free_memory_is_refused(job, sentence):
-    with pytest.raises(MemoryError, match=sentence) as refusal:
+    with pytest.raises(MemoryError) as refusal:
         job()
-    assert type(refusal.value) is MemoryError
-    assert "but only 0.01 GB are free; " in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert str(refusal.value) == sentence.replace("GB; ", "GB of memory, but only 0.01 GB are free; ")
 
 
 @pytest.mark.usefixtures("little_memory")

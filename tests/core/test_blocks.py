@@ -157,7 +157,8 @@ def _fitted(*blocks):
         (lambda: Blocks(iter([np.eye(2)])), TypeError, "can be iterated only once.*; give a list of blocks"),
         (lambda: Blocks([np.eye(3)], "ab"), ValueError, "shape is 'ab'; it must be two integers"),
         (lambda: Blocks([np.eye(3)], (3,)), ValueError, r"shape is \(3,\); it must be two integers"),
-        (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "the number of features is 2.5; it must be an integer"),
+        (lambda: Blocks([np.eye(3)], (3, 0)), ValueError, "the number of features is 0; it must be an integer, 1"),
+        (lambda: Blocks([np.eye(3)], (-1, 3)), ValueError, "the number of rows is -1; it must be an integer, 0"),
         (lambda: SLIDE().fit(Blocks([np.eye(3)], (5, 3))), ValueError, "returned 3 rows, but 5 were expected"),
         (lambda: _fitted(np.eye(3), np.eye(4)), ValueError, "block 1 has 4 features; expected 3, as in block 0"),
         (lambda: LinearImputer().fit(Blocks([np.eye(3)])), TypeError, "X is of type Blocks; give an array"),
@@ -307,5 +308,5 @@ def test_that_a_fit_needs_no_more_memory_than_its_check_of_memory_assumes(monkey
     fit_stack(rows, StackParameters(depth=depth, fit_on=fit_on))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    (matrices, height, width) = sizes[0]
-    assert 0.5 < peak / (8 * matrices * height * width) <= 1.0
+    assert sizes == [(2 * depth + 4, 1501, 1501)]
+    assert 0.5 < peak / (8 * np.prod(sizes[0])) <= 1.0

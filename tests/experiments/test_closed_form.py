@@ -61,7 +61,8 @@ def test_that_errors_are_relative_to_the_limit_over_all_rows_and_each():
     point = copies.points[-1]
     for seed in (0, 1):
         own = CorruptedCopies(np.ascontiguousarray(ROWS), 0.4, random_state=seed)
-        own.add(4)
+        own.add(4, reports := StopAfter())
+        assert reports.fractions == [0.0, 0.25, 0.5, 0.75, 1.0]
         away = own.weights() - copies.limit
         if seed == 0:
             np.testing.assert_allclose(point.weights, own.weights(), atol=1e-5)

@@ -111,7 +111,7 @@ class Approximation:
             follows = k == 1 and values and self._roots is not None
             scatter = scatter_after(weights, self._scatter) if follows else np.zeros((d + 1, d + 1), np.float32)
             above = np.ones_like(squashed) if k == 1 else squashed
-            for some in tiles(len(squashed), _BLOCK, NO_PROGRESS):
+            for some in tiles(len(squashed), _BLOCK, progress):
                 part = h[: len(squashed[some])]
                 np.matmul(squashed[some], weights.T, out=part[:, :d])
                 parameters.squash(part[:, :d], out=above[some, :d])
@@ -120,7 +120,6 @@ class Approximation:
                     summed = part if values else above[some]
                     summed = summed if self._roots is None else summed * self._roots[some]
                     scatter += summed.T @ summed
-                progress.report(0.0)
             squashed = above
         return layers
 

@@ -279,7 +279,6 @@ def layer_weights(
     if windows is not None:
         scatter, features = windows.scatter(scatter), windows.centre
     weights = denoiser_weights(scatter, noise, ridge, features, progress)
-    progress.report(0.0)
     error = reconstruction_error(scatter, weights, noise, ridge, features)
     return weights if windows is None else windows.rows(weights), error
 

@@ -426,7 +426,6 @@ def scatter_after(
     `weights` are the weights W of the layer. `squashed` is S_T, the scatter matrix of the layer's squashed input.
     """
     d = len(weights)
-    progress.report(0.0)
     half = product(weights, squashed, progress)
     scatter = np.empty((d + 1, d + 1), half.dtype)
     for rows in tiles(d, -(-d // _STRIPS), progress):  # the result is symmetric, so only half of it is computed

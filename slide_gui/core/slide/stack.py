@@ -213,7 +213,6 @@ def fit_stack(
         else:
             layer_scatter = scatter_after(stack.layers[k - 1].weights, squashed, here)
             del squashed  # free the memory of this scatter matrix before the next pass over the rows
-        here.report(0.0)
         weights, error = layer_weights(layer_scatter, parameters.noise, parameters.ridge, windows, here)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
         progress.report(reached, stack)
