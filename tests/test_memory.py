@@ -97,9 +97,8 @@ def test_that_the_refusal_of_a_file_names_it_and_the_command_line_prints_the_sen
     with pytest.raises(DataError, match=sentence):
         open_data([tmp_path / "rows.npy"])
     assert main(["weights", "rectangles", "--depth", "4"]) == 1
-    message = capsys.readouterr().err.splitlines()[-1]
-    assert message.startswith("slide-gui: a fit of 4 layers to 784 features needs about 0.0")
-    assert message.endswith("GB are free; use fewer features")
+    needed = "a fit of 4 layers to 784 features needs about 0.063 GB of memory"
+    assert capsys.readouterr().err == f"slide-gui: {needed}, but only 0.01 GB are free; use fewer features\n"
 
 
 @pytest.fixture

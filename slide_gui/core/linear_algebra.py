@@ -172,7 +172,6 @@ def factor_square(factor: NDArray[Any], out: NDArray[Any], progress: Progress = 
     _add_square(out[:m, :m], 1.0, below.T, progress)
     out[m:, :m] = _triangle_product(factor[m:, m:], below, progress, transposed=True)
     out[:m, m:] = out[m:, :m].T
-    progress.report(0.0)
     factor_square(factor[m:, m:], out[m:, m:], progress)
     return out
 

@@ -393,8 +393,7 @@ def test_that_random_directions_are_seeded_unless_the_seed_is_given_as_an_intege
     assert Estimator.of(PROJECTION).make("transformer", 7).random_state == 7
     assert Estimator.of(PROJECTION, {"random_state": None}).make("transformer", 7).random_state == 7
     assert Estimator.of(PROJECTION, {"random_state": 3}).make("transformer", 7).random_state == 3
-    largest = Estimator.of(NETWORK, {"hidden_layer_sizes": [100_000] * 16})
-    assert Estimator.from_document(largest.document()).make("classifier", 7).hidden_layer_sizes == (100_000,) * 16
+    assert Estimator.of(NETWORK, {"hidden_layer_sizes": [100_000] * 16}).make("classifier", 7).random_state == 7
     assert [seed_of(seed) for seed in (None, 0, 7, np.int64(7))] == [0, 0, 7, 7]
     assert type(seed_of(np.int64(7))) is int
     state, expected = np.random.RandomState(3), np.random.RandomState(3)
@@ -465,7 +464,6 @@ def test_that_other_classes_and_parameters_are_refused(name, parameters, kind, m
     [
         ({"name": "decomposition.PCA"}, 'must have a "name" and'),
         ({"name": 3, "parameters": {}}, 'must have a "name" and'),
-        ({"parameters": {}}, 'must have a "name" and'),
         ({"name": "../../PCA", "parameters": {}}, "is not the name of a class"),
         ({"name": "svm.SVC", "parameters": {"a b": 1}}, "expected a number, a word"),
         ({"name": "svm.SVC", "parameters": {"kernel": "/tmp/cache"}}, "expected a number, a word"),
@@ -480,7 +478,7 @@ def test_that_a_document_that_describes_no_class_is_refused(document, message):
 @pytest.mark.parametrize(
     ("name", "parameters", "text"),
     [
-        (NETWORK, {"hidden_layer_sizes": [3, 4], "alpha": 0.1}, "MLPClassifier(alpha=0.1, hidden_layer_sizes=(3, 4))"),
+        (NETWORK, {"hidden_layer_sizes": [3] * 16, "p": 1}, f"MLPClassifier(hidden_layer_sizes={(3,) * 16}, p=1)"),
         ("svm.SVC", {"C": 2, "kernel": "rbf", "gamma": None}, "SVC(C=2, gamma=None, kernel='rbf')"),  # earlier versions
     ],
 )
