@@ -18,7 +18,7 @@ from slide_gui.core.slide import stack as stack_module
 from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import GROUP, ScatterPass, ScatterSum
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.progress import NO_PROGRESS, Cancelled
+from slide_gui.progress import Cancelled
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
 
@@ -148,6 +148,7 @@ def _fitted(*blocks):
     [
         (lambda: Scatter.of([1.0, 2.0]), ValueError, "X is a 1-D array of float64; it must be a 2-D array of numbers"),
         (lambda: Scatter.squashed([["a"]]), ValueError, "X is a 2-D array of <U1"),
+        (lambda: Scatter.of([[0.0, 1.0], [2.0, np.nan]], start=4), ValueError, "row 5, feature 1 is nan; replace"),
         (lambda: Scatter.of(np.eye(2), StackParameters(noise=2.0)), ValueError, "noise is 2.0"),
         (lambda: Scatter.squashed(np.eye(2), weights=[np.eye(2)]), ValueError, r"layer 1 have shape \(2, 2\); for 2"),
         (lambda: Scatter.of(np.eye(3)) + Scatter.of(np.eye(2)), ValueError, "of 3 and 2 features cannot be added"),
@@ -186,14 +187,15 @@ def small_pieces(monkeypatch):
 def test_that_products_inverses_and_solves_in_pieces_equal_numpys():
     random = np.random.default_rng(0)
     rows = random.standard_normal((400, 130))
-    a, b, weights = rows.T @ rows, random.standard_normal((130, 70)), random.random(130)
+    a, b, weights, listener = rows.T @ rows, random.standard_normal((130, 70)), random.random(130), StopAfter()
     np.testing.assert_allclose(blocked.product(a, b), a @ b, rtol=1e-12)
     inverse = blocked.inverse_definite(a.copy())
     np.testing.assert_allclose(inverse, np.linalg.inv(a), atol=1e-12)
     np.testing.assert_array_equal(inverse, inverse.T)
     solve = blocked.solver(a.copy())  # factorised once for both right-hand sides
     for right in (b[:, 0], b):
-        np.testing.assert_allclose(solve(right, NO_PROGRESS), np.linalg.solve(a, right), rtol=1e-9)
+        np.testing.assert_allclose(solve(right, listener), np.linalg.solve(a, right), rtol=1e-9)
+    assert len(listener.fractions) == 2 * 2 * 36  # per block of 16 × 16 numbers below the diagonal, forwards and back
     np.testing.assert_allclose(blocked.weighted_square(a, weights), a @ np.diag(weights) @ a, rtol=1e-9)
 
 
@@ -205,10 +207,9 @@ def test_that_the_inverse_of_a_matrix_with_a_small_ridge_is_as_accurate_as_numpy
     found = blocked.inverse_definite(matrix.copy())
     assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
     np.testing.assert_array_equal(found, found.T)
-    with pytest.raises(np.linalg.LinAlgError):
-        blocked.inverse_definite(np.zeros((700, 700)))
-    with pytest.raises(np.linalg.LinAlgError):
-        blocked.solver(np.zeros((1500, 1500)))
+    for decompose, n in ((blocked.inverse_definite, 700), (blocked.solver, 1500)):
+        with pytest.raises(np.linalg.LinAlgError):
+            decompose(np.zeros((n, n)))
 
 
 def test_that_every_piece_of_a_fit_on_many_features_is_a_cancel_point(request):

@@ -118,8 +118,9 @@ def test_that_a_transform_of_a_dask_array_is_lazy_and_block_by_block():
 
 def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_or_a_masked_cell_when_it_is_computed():
     slide = SLIDE(depth=1).fit(GREY)
-    with pytest.raises(ValueError, match="X has 5 features, but this stack was fitted on 24"):
-        slide.transform(da.ones((10, 5)))
+    for shape, words in (((10, 5), "5 features"), (10, "1 dimensions")):
+        with pytest.raises(ValueError, match=f"X has {words}, but this stack was fitted on 24"):
+            slide.transform(da.ones(shape))
     bad = GREY.copy()
     bad[777, 3] = np.nan
     with pytest.raises(ValueError, match="row 777, feature 3 is nan"):
