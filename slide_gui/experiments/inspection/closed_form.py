@@ -212,13 +212,11 @@ class CopiesStudy:
         if n > self._most_rows:
             chosen = np.sort(np.random.default_rng(0).choice(n, self._most_rows, replace=False))
         below = replace(self._stack, layers=self._stack.layers[: self._layer - 1])
-        progress.report(0.0)
         values = below.representations(self._rows[chosen], progress=progress.part(0.0, 0.0))[-1]
         if p.fit_on == "thresholded":
             values = p.squash(values)
         values = np.ascontiguousarray(values, p.sums)
         clean = np.column_stack([values.astype(np.float64), np.ones(len(values))])
-        progress.report(0.0)
         windows = self._stack.windows
         limit, _ = layer_weights(clean.T @ clean, p.noise, p.ridge, windows, progress.part(0.0, 0.0))
         if not limit.any():
@@ -233,7 +231,7 @@ def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies
     limit, points = study.limit, study.points
     away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rows = np.where(size > 0, away / size, np.nan)
+        rows = away / size
     error = float(np.linalg.norm(away) / np.linalg.norm(size))
     if points and points[-1].copies == m:
         last = points[-1]

@@ -169,7 +169,9 @@ class Decider:
             )
             for s in order
         )
-        by_class = [0.0 if c == first else towards[c][1] * float(margins[towards[c][0]]) for c in range(len(towards))]
+        by_class = [0.0] * (len(towards) + 1)
+        for other, (pair, direction) in towards.items():
+            by_class[other] = direction * float(margins[pair])
         return Decision(
             first,
             second,
@@ -283,7 +285,7 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
     first = int(predicted_codes(margins[None], n_classes)[0])
     scores[first] = np.inf
     second = int(np.argsort(scores)[-2])
-    towards = {first: (0, 0.0)}
+    towards = {}
     for number, (i, j) in enumerate(pairs_of(n_classes)):
         if first in (i, j):
             towards[i if first == j else j] = (number, 1.0 if first == j else -1.0)
