@@ -21,7 +21,7 @@ from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.files.session import located, read_session
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, depth_axis, noise_axis
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.experiments.sweeps.trial import try_data
@@ -192,12 +192,17 @@ def test_that_runs_of_another_results_version_are_marked(cli, tiny):
 def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a_source_are_read_back():
     assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     assert (depth_axis("0:4"), depth_axis("3 , 1"), depth_axis("2026")) == ((0, 1, 2, 3, 4), (3, 1), (2026,))
-    for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1", "0.2:0.1:0.1", "0.3:0.25:0.1"):
-        with pytest.raises(ValueError, match="noise"):
+    assert noise_axis("1:1000:1") == tuple(range(1, 1001))
+    for text in ("", "1:2", "a", "0:1:1e-9", "0:1000:1", "0:inf:1", "nan:1:1", "0.2:0.1:0.1", "0.3:0.25:0.1"):
+        with pytest.raises(ValueError, match=f"noise '{text}': expected FROM:TO:STEP .*, at most 1000 values"):
             noise_axis(text)
     for text in ("-1", "3:1"):
-        with pytest.raises(ValueError, match="depth"):
+        with pytest.raises(ValueError, match=f"depth '{text}': expected FROM:TO "):
             depth_axis(text)
+    for text in ("0.3", "0.1,0.2", "0.1,0.2,0.4", "0:0.9:0.1"):
+        assert axis_text(noise_axis(text)) == text
+    for text in ("2", "0,1", "0:2", "2,1,0", "0,2,4"):
+        assert axis_text(depth_axis(text)) == text
     for source in (
         DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
         DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
