@@ -199,7 +199,7 @@ def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a
     for text in ("-1", "3:1"):
         with pytest.raises(ValueError, match=f"depth '{text}': expected FROM:TO "):
             depth_axis(text)
-    for text in ("0.3", "0.1,0.2", "0.1,0.2,0.4", "0:0.9:0.1"):
+    for text in ("0.3", "0.1,0.2", "0.1,0.2,0.4", "0.2:0.9:0.1"):
         assert axis_text(noise_axis(text)) == text
     for text in ("2", "0,1", "0:2", "2,1,0", "0,2,4"):
         assert axis_text(depth_axis(text)) == text
