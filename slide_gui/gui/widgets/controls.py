@@ -261,12 +261,30 @@ def name_box(box: QComboBox, name: str) -> None:
     caption.hide()
 
 
+class Explanation(QTimer):
+    """A tooltip below a field whose text is not accepted."""
+
+    def __init__(self, field: QWidget) -> None:
+        # A change of the focus hides tooltips, so the text is shown a short time after the change.
+        super().__init__(field, singleShot=True, interval=100)
+        self._field, self._text = field, ""
+        self.timeout.connect(self._show)
+
+    def give(self, text: str) -> None:
+        self._text = text
+        self.start()
+
+    @Slot()
+    def _show(self) -> None:
+        QToolTip.showText(self._field.mapToGlobal(self._field.rect().bottomLeft()), self._text, self._field)
+
+
 class IntegerBox(QSpinBox):
     """A spin box that accepts any text while the user types. It explains if the text is not an integer in its range.
 
     Qt's spin box would ignore single keys, so that "1e9" would become 19. If the text is not accepted, the Return key
-    has no effect, and the previous value is restored when the box loses the focus. `properties` are values of QSpinBox
-    properties, such as `suffix`.
+    has no effect, and the previous value is restored by the Escape key, or when the box loses the focus. `properties`
+    are values of QSpinBox properties, such as `suffix`.
     """
 
     def __init__(self, name: str, low: int, high: int, parent: QWidget | None, **properties: Any) -> None:
@@ -275,9 +293,7 @@ class IntegerBox(QSpinBox):
         self.setAccessibleName(name)
         # Set the text margin of text fields here, because the style sheet cannot set it in a spin box.
         self.lineEdit().setTextMargins(7, 0, 0, 0)
-        # A change of the focus hides tooltips, so the explanation is shown a short time after the change.
-        self._pause = QTimer(self, singleShot=True, interval=100)
-        self._pause.timeout.connect(self._explain)
+        self._explanation = Explanation(self)
 
     def value(self) -> int:
         """Return the integer that the user has typed, or the previous value if the text is not accepted."""
@@ -295,16 +311,14 @@ class IntegerBox(QSpinBox):
 
     def fixup(self, text: str) -> str:
         """Explain why the text is not accepted. Qt's spin box would instead remove the comma from "2,5"."""
-        self._pause.start()
+        self._explanation.give(f"{self.expected()}.")
         return text
-
-    @Slot()
-    def _explain(self) -> None:
-        QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), f"{self.expected()}.", self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self.hasAcceptableInput():
             self.fixup(self.text())
+        elif event.key() == Qt.Key.Key_Escape and self.lineEdit().isModified():
+            self.setValue(super().value())
         else:
             super().keyPressEvent(event)
 

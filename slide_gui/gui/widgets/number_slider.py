@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
-from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, label, named
+from slide_gui.gui.widgets.controls import Explanation, PlainLabel, UndoOfWindow, label, named
 from slide_gui.gui.widgets.layouts import flush, placed
 
 Limits = tuple[float, float, float, float]
@@ -19,9 +19,10 @@ _NOTCH = 120  # Angle of one step of a mouse wheel in eighths of a degree; touch
 class NumberSlider(QWidget):
     """A slider with a label, a number field, and additional text such as a unit.
 
-    The mouse wheel and the arrow keys move the slider in steps; a typed number is rounded to the nearest step. A
-    double-click on the slider or a label restores the default. The Tab key stops at the slider but not at the number
-    field. To edit the number, the user clicks it, or types a digit while the slider has the focus.
+    The mouse wheel and the arrow keys move the slider in steps; a typed number is rounded to the nearest step. If it is
+    outside the range, a tooltip states the range. A double-click on the slider or a label restores the default. The Tab
+    key stops at the slider but not at the number field. To edit the number, the user clicks it, or types a digit while
+    the slider has the focus.
 
     Parameters
     ----------
@@ -76,6 +77,7 @@ class NumberSlider(QWidget):
         self._number.returnPressed.connect(self._slider.setFocus)
         self._rest.timeout.connect(self._settle)
         UndoOfWindow(self._number)
+        self._explanation = Explanation(self._number)
 
     def _arrange(self) -> None:
         layout = flush(QGridLayout(self), 2)
@@ -168,10 +170,15 @@ class NumberSlider(QWidget):
             # The user has left the field without editing its text. Do not round a value between two steps.
             return
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
+        low, high = self._values[0], self._values[-1]
         try:
-            self._go(float(text))
+            self._go(typed := float(text))
         except ValueError:  # Restore the previous text, because the new text is not a finite number.
             self._number.setText(self._shown_text)
+            typed = math.nan
+        if not low <= typed <= high:
+            span = f"from {self._text(low)} to {self._text(high)}"
+            self._explanation.give(f"{self._label.text()}: enter a number {span}.")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """While the user edits the number, step with the keys Up and Down, and revert the number with Escape."""

@@ -125,6 +125,9 @@ def test_that_an_integer_box_explains_wrong_text_and_restores_its_value(shown):
         box.clearFocus()
         assert box.text() == ("30 s" if is_wrong else "45 s")
         wait(lambda: QToolTip.text() == "Rows: enter an integer from 2 to 90.")
+    QTest.keyClicks(box, "7")
+    QTest.keyClick(box, Qt.Key.Key_Escape)
+    assert box.text() == "45 s"
 
 
 def test_that_the_wheel_changes_a_box_only_while_it_has_the_focus(shown):
@@ -151,6 +154,9 @@ def test_that_a_typed_number_is_rounded_to_a_step_and_other_text_is_ignored(requ
     line(slider).setText(typed)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)
     assert (changed, settled, line(slider).text()) == (settles, settles, text)
+    if typed in ("nan", "7e9"):
+        span = "0.00 to 0.95" if name == "noise" else "1e−8 to 1000"
+        wait(lambda: QToolTip.text().endswith(f": enter a number from {span}."))
 
 
 @pytest.fixture
