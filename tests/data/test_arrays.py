@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from PIL import Image
 
-from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import images
@@ -23,6 +22,7 @@ from slide_gui.data.readers.idx import read_idx
 from slide_gui.data.readers.images import read_image, read_image_folder
 from slide_gui.data.readers.matlab import read_mat
 from slide_gui.data.reading import ParseOptions
+from tests.core.svm_data import StopAfter
 from tests.data.writers import IDX_TYPES, mat_bytes, npz_bytes, write, write_idx
 
 
@@ -62,17 +62,11 @@ def test_that_texts_must_be_unicode_characters(tmp_path, code, is_letter):
             read_npz(path)
 
 
-def test_that_the_memory_of_all_arrays_and_of_all_pictures_is_checked_together(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "memory_limit", lambda: 80_000)
-    path = write(tmp_path / "x.npz", npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((100, 64))))
-    with pytest.raises(DataError, match=r"more than the limit of .* on this computer"):
-        read_npz(path)
-    write(path, npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((50, 64))))
-    assert len(read_npz(path)) == 2
-    checked = []
+def test_that_the_memory_of_all_pictures_is_checked_together_and_each_is_reported(tmp_path, monkeypatch):
+    checked, listener = [], StopAfter()
     monkeypatch.setattr(images, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
-    read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"))
-    assert checked == [4 * 3 * 24]
+    read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"), progress=listener)
+    assert (checked, listener.fractions) == ([4 * 3 * 24], [1 / 3, 2 / 3, 1])
 
 
 def test_that_names_give_role_and_kind_in_any_order():
@@ -286,10 +280,10 @@ def test_that_further_frames_colours_dark_pictures_and_pixels_of_more_than_16_bi
     for name, more in (("a/0.tif", frames[1:]), ("b/1.tif", [])):
         (tmp_path / name).parent.mkdir()
         frames[0].save(tmp_path / name, save_all=True, append_images=more)
-    Image.new("RGB", (6, 4), "red").save(tmp_path / "b/2.png")
-    (part,) = read_image_folder(tmp_path)
-    colours = "pictures in colour read as grey images"
-    assert [guess.what for guess in part.opened.guesses] == ["only the first frame of 1 picture is read", colours]
+    for red, colours in ((16, []), (17, ["pictures in colour read as grey images"])):
+        Image.new("RGB", (6, 4), (red, 0, 9)).save(tmp_path / "b/2.png")
+        (part,) = read_image_folder(tmp_path)
+        assert [guess.what for guess in part.opened.guesses] == ["only the first frame of 1 picture is read", *colours]
     for level, shown in ((0, []), (1, ["all pictures are almost black"]), (2, [])):
         save(tmp_path / "c" / "dark" / "0.png", np.full((4, 6), level, np.uint8))
         assert [guess.what for guess in read_image_folder(tmp_path / "c")[0].opened.guesses] == shown

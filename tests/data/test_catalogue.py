@@ -19,7 +19,7 @@ from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
-from tests.data.writers import amat_text, write, write_zip
+from tests.data.writers import amat_text, is_sure, write, write_zip
 
 REAL_DATA = os.environ.get("SLIDE_GUI_DATA", "")
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
@@ -181,7 +181,9 @@ def test_that_load_prefers_real_files_to_generated_data(tmp_path, monkeypatch):
     assert "stand-in" in catalogue.load("mnist").name
     row = amat_text(np.zeros((1, 784)), np.ones(1))
     write_zip(tmp_path / "rectangles.zip", {"rectangles_train.amat": row * 1200})
-    assert not catalogue.load("rectangles").generated
+    data = catalogue.load("rectangles")
+    assert (data.name, data.label_names, data.generated) == ("Rectangles", ("wider", "taller"), False)
+    assert ("Larochelle" in data.citation, is_sure(data), data.opened.scaled) == (True, True, False)
     write_zip(tmp_path / "rectangles.zip", {"rectangles_train.amat": row * 1199})
     assert catalogue.load("rectangles").key == ""  # a part of it
     lighter = replace(entries()[0], n_train=1199, mean_pixel=0.2)

@@ -2,6 +2,7 @@
 
 import sys
 from math import gcd
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy import ndimage
 from sklearn.datasets import load_digits, load_sample_images
 
 from slide_gui.data import generators
-from slide_gui.data.generators.convex import intersections, is_convex, pixels
+from slide_gui.data.generators.convex import _random_pixels, intersections, is_convex, pixels
 from slide_gui.data.generators.rectangles import _draw_pairs, _grey_layers
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
@@ -106,8 +107,9 @@ def test_that_the_fast_test_of_convexity_agrees_with_all_pairs():
     for row in holes:  # remove one pixel of each
         at = random.permutation(np.argwhere(pixels(row[None])[0]))[0]
         row[at[0]] &= ~(np.uint32(1) << np.uint32(at[1]))
-    single = np.zeros((2, 28), np.uint32)
-    single[0, 3], single[1, [0, 27]] = 4, (1, 1 << 27)  # one pixel; two far corners
+    single = np.zeros((5, 28), np.uint32)  # one pixel; two far corners; two of the longest steps
+    single[0, 3], single[1, [0, 27]], single[2, [0, 26]] = 4, (1, 1 << 27), (4, 1)
+    single[3:, [0, 2]] = (1, 1 << 26), (1 << 26, 1)
     for group in (small, small[:-1] | small[1:], holes, single):
         assert is_convex(group).tolist() == [is_convex_by_pairs(image) for image in pixels(group)]
     assert is_convex(small).all()
@@ -164,6 +166,14 @@ def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_
     assert is_convex(many).all()
     assert is_convex(~intersections(np.ones(300, np.int64), 25, random) & FULL).all()
     assert (intersections(np.zeros(3, np.int64), 25, random) == FULL).all()
+
+
+def test_that_evenly_spaced_random_numbers_draw_each_pixel_of_a_set_once():
+    low, high = np.full((2, 4, 28), 5.0)
+    high -= 1
+    low[:, 3], high[:, 20] = 3, 6
+    evenly = SimpleNamespace(random=lambda n: (np.arange(n) + 0.5) / n)
+    assert _random_pixels(low, high, evenly).tolist() == [[3, 3], [4, 3], [5, 20], [6, 20]]
 
 
 def test_that_patches_of_photographs_have_contrast():

@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import encoding, tables
-from slide_gui.data.readers.tables import decode, read_amat, read_amat_zip, read_table
+from slide_gui.data.readers.tables import decode, read_amat, read_table
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
-from tests.data.writers import amat_text, is_sure, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
+from tests.data.writers import amat_text, is_sure, mat_bytes, npz_bytes, write, write_amat, write_idx
 
 
 def mnist_like(folder, n=6, suffix=""):
@@ -72,14 +71,6 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
         open_data([train, table])
-
-
-def test_that_the_benchmark_is_recognised_by_names_and_counts(tmp_path):
-    row = amat_text(np.zeros((1, 784)), np.ones(1))
-    data = open_data([write_zip(tmp_path / "any.zip", {"rectangles_train.amat": row * 1200})])
-    assert (data.name, data.label_names) == ("Rectangles", ("wider", "taller"))
-    assert "Larochelle" in data.citation
-    assert (is_sure(data), data.opened.scaled) == (True, False)
 
 
 def test_that_an_open_can_be_cancelled_at_every_stage(tmp_path):
@@ -407,17 +398,6 @@ def test_that_comments_and_blank_lines_are_counted_and_the_first_line_that_is_no
     assert guess.why.startswith("line 4 is not UTF-8")
 
 
-def test_that_both_members_of_a_zip_are_read_with_rising_progress(tmp_path):
-    text = amat_text(np.eye(16), np.arange(16))
-    path = write_zip(tmp_path / "x.zip", {"x_train.amat": text, "50k/x_test.amat": text, "readme.txt": "no"})
-    listener = StopAfter()
-    parts = {part.role: part for part in read_amat_zip(path, progress=listener)}
-    assert np.array_equal(parts["train"].rows, np.eye(16))
-    assert np.array_equal(parts["test"].rows, np.eye(16))
-    assert listener.complete
-    assert 0.5 in listener.fractions
-
-
 def test_that_reading_can_be_cancelled_and_takes_little_more_memory_than_the_numbers(tmp_path):
     rows = np.random.default_rng(0).integers(0, 2, (2000, 99)).astype(float)
     path = write_amat(tmp_path / "a.amat", rows, np.arange(2000))  # 3.2 MB of text, 0.8 MB of numbers
@@ -446,13 +426,6 @@ def test_that_names_keep_their_letters_in_every_encoding(tmp_path, coding, block
     why = "line 1 is not UTF-8; if letters are wrong, save the file as UTF-8"
     assert guesses == ([("text read as Windows-1252", why)] if coding in ("cp1252", "latin-1") else [])
     assert is_sure(data) == (not guesses)
-
-
-def test_that_an_unpacked_table_must_fit_into_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "memory_limit", lambda: 1 << 21)
-    path = write(tmp_path / "x.csv.gz", gzip.compress(b"1,2,0\n" * (1 << 20)))
-    with pytest.raises(DataError, match="more than the limit of"):
-        open_data([path])
 
 
 @pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16"])

@@ -15,19 +15,22 @@ import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slide_gui.data import assemble, limits
+from slide_gui.data import limits
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, GIB, check_claim, read_small, zip_members
 from slide_gui.data.open import open_data
-from slide_gui.data.readers import tables
+from slide_gui.data.readers import encoding, tables
+from slide_gui.data.readers.incomplete import read_incomplete
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.experiments.store.stored_run import tags_of
 from slide_gui.text import clean_name, unmarked
+from tests.core.svm_data import StopAfter
 from tests.data.writers import (
     amat_text,
     idx_bytes,
     mat_bytes,
+    npy,
     npy_bytes,
     npz_bytes,
     write,
@@ -313,7 +316,7 @@ def test_that_too_many_members_are_refused_and_hidden_ones_skipped(tmp_path, mon
 
 
 def test_that_a_very_long_line_is_refused_and_long_quotations_are_shortened(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(tables, "_LONGEST_LINE", 776)  # twice what the first block has of line 2
     monkeypatch.setattr(tables, "_BLOCK", 400)
     good = " ".join(["0.5"] * 240) + " 1"  # 962 characters
     assert open_data([write(tmp_path / "a.amat", f"# a comment\n{good}\n{good}\n")]).train.shape == (2, 240)
@@ -325,36 +328,46 @@ def test_that_a_very_long_line_is_refused_and_long_quotations_are_shortened(tmp_
     assert len(message) < 2000
 
 
-def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
-    rows = np.random.default_rng(0).random((40, 40))
-    np.save(tmp_path / "a.npy", rows)
-    np.savez(tmp_path / "a.npz", X=rows, y=np.arange(40))
-    np.savez_compressed(tmp_path / "b.npz", X=rows)
-    write(tmp_path / "a.mat", mat_bytes(X=rows))
-    stored = mat_bytes(X=np.ones((40, 40), np.uint8))
-    write(tmp_path / "b.mat", stored.replace(b"\x09\0\0\0", b"\x06\0\0\0", 1))  # numbers of 8 bytes, stored in one
-    write_idx(tmp_path / "a.idx", rows)
-    write_amat(tmp_path / "a.amat", rows, np.arange(40))
-    write_zip(tmp_path / "a.zip", {"a.amat": amat_text(rows, np.arange(40))})
-    write(tmp_path / "a.csv", "\n".join(",".join(map(str, row)) for row in rows) + "\n")
-    paths = sorted(tmp_path.iterdir())
-    for path in paths:
-        open_data([path])
-    monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
-    monkeypatch.setattr(assemble, "check_memory", lambda *_: None)  # the second check, once the sets are known
-    for path in paths:
-        with pytest.raises(DataError, match="on this computer"):
-            open_data([path])
+def test_that_every_reader_checks_the_memory_of_each_step_and_reports_its_progress(tmp_path, monkeypatch):
+    rows, asked, end = np.arange(1600).reshape(40, 40) / 1600, [], [0.9, 0.9, 1]
+    table = "".join(",".join(f"{cell:.4f}" for cell in row) + "\n" for row in rows).encode()
+    numbers, arrays = amat_text(rows, np.arange(40)), npz_bytes(X=rows, y=np.arange(40))
+    members = {"x_train.amat": numbers, "50k/x_test.amat": numbers, "readme.txt": "no"}
+    stored = mat_bytes(X=np.ones((40, 40), np.uint8)).replace(b"\x09\0\0\0", b"\x06\0\0\0", 1)  # packed doubles
+    packed, of_amat = repacked(stored[128:]), [4 * 41 * 41, 8 * 41 * 41, 8 * 40 * 41]
+    of_table = [4 * 41 * 40, 8 * 41 * 40, 8 * 40 * 40, 6400]
+    monkeypatch.setattr(limits, "check_free", lambda n_bytes, *_: asked.append(n_bytes))
+    monkeypatch.setattr(encoding, "_BLOCK", 8192)
+    for name, content, n_bytes, fractions in (
+        ("a.npy", npy(rows), [12_928, 6400], [0.9, 1]),
+        ("a.npz", arrays, [12_928 + 448, 12_928, 448, 6400], [0.45, 0.9, 1]),
+        ("a.mat", stored, [1648, 1648, 1600, 12_800, 6400], [0.9, 1]),
+        ("b.mat", packed, [len(packed) - 136, 1648, 1648, 1600, 12_800, 6400], [0.9, 1]),
+        ("a.idx", idx_bytes(rows), [12_800, 6400], [0.9, 1]),
+        ("a.amat", numbers, [*of_amat, 6400], end),
+        ("a.zip", zip_bytes(members), [26_280, *of_amat] * 2 + [12_800], [0.45, 0.45, *end[:2], 0.95, 1]),
+        ("a.csv", table, of_table, [0, 0, *end]),
+        ("a.csv.gz", gzip.compress(table), [8192, 11_200, *of_table], [0, 0, 0, 0, *end]),
+        ("b.csv", table.decode().encode("utf-16"), [6 * 22_402, *of_table], [0, 0, *end]),
+        ("c.csv", b"# \xe9\n" + table, [6 * 11_204, *of_table], [0.9 * 11_200 / 11_205] * 2 + [1]),
+        ("d.csv", table + b'"",\n,' * 9, [11_245, *of_table], [0, 0, *end]),
+        ("e.csv", table.replace(b"\n", b"\r"), [3 * 11_200, *of_table], [0, 0, *end]),
+    ):
+        listener = StopAfter()
+        open_data([write(tmp_path / name, content)], progress=listener)
+        assert (name, asked, listener.fractions) == (name, n_bytes, pytest.approx(fractions))
+        asked.clear()
+    read_incomplete(tmp_path / "a.csv")
+    assert asked == [10 * 11_200, *of_table[:3]]
+    monkeypatch.setattr(limits, "memory_limit", lambda: 12_928)
+    open_data([tmp_path / "a.npy"])
+    monkeypatch.setattr(limits, "memory_limit", lambda: 12_927)
+    with pytest.raises(
+        DataError, match=r"a\.npy: has 0\.0 GiB of data, more than the limit of 0\.0 GiB on this computer;"
+    ):
+        open_data([tmp_path / "a.npy"])
 
 
-@pytest.fixture
-def fresh():
-    limits.memory_limit.cache_clear()
-    yield
-    limits.memory_limit.cache_clear()
-
-
-@pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize(
     ("pages", "limit"), [(1 << 20, 2 * GIB), (1 << 22, 8 * GIB), (1 << 24, 8 * GIB), (-1, 4 * GIB), (None, 4 * GIB)]
 )
@@ -365,7 +378,7 @@ def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages,
         return {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}[name]
 
     monkeypatch.setattr(os, "sysconf", sysconf)
-    assert limits.memory_limit() == limit
+    assert limits.memory_limit.__wrapped__() == limit  # without the cache
 
 
 def test_that_the_densest_deflate_stream_is_not_refused_and_a_small_file_is_read_up_to_its_limit(tmp_path):

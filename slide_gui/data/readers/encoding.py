@@ -46,8 +46,8 @@ def utf8_start(start: bytes) -> bytes:
     """Return the beginning of a text file, converted to UTF-8 if it begins like UTF-16."""
     if not (coding := utf16_coding(start)):
         return start.rstrip(b"\x1a")
-    # The last character may be incomplete.
-    return start[: len(start) // 2 * 2].decode(coding, "ignore").lstrip("\ufeff").encode()
+    # The last character may be incomplete, and is then ignored.
+    return start.decode(coding, "ignore").lstrip("\ufeff").encode()
 
 
 def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, int]:

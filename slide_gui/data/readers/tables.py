@@ -358,7 +358,7 @@ def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -
     wrong = (counts > 0) & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
-        faulty = text.split(b"\n", at + 1)[at]
+        faulty = text.split(b"\n")[at]
         if faulty.startswith(b"#"):
             raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
         if faulty.count(b'"') % 2:
