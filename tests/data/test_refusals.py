@@ -209,6 +209,9 @@ BINARIES = [
     ("x.mat", mat_bytes(X=np.eye(2), y=np.array(["a", "b"], dtype=object)), "y: is text, sparse or complex; save a"),
     ("x.mat", mat_bytes(True, X=np.eye(2), label=np.array(["a", "b"])), "label: is text, sparse or complex"),
     ("x.mat", mat_bytes(X=scipy.sparse.csc_matrix(np.eye(2)), y=np.eye(2)), "X: is text, sparse or complex"),
+    ("x.mat", mat_bytes(X=np.ones((0, 9))), "X: has shape 0 × 9, expected features"),
+    ("x.mat", mat_bytes(X=np.ones((2, *[1] * 7))), "X: has shape 2 × 1 × 1 × 1 × 1 × 1 × 1 × 1, expected features"),
+    ("x.mat", mat_bytes(X=np.ones((2, *[1] * 8))), "is a damaged MATLAB file"),
     ("x.mat", mat_bytes(X=1j * np.eye(2), y=np.eye(2)), "X: is text, sparse or complex; save a full array of real"),
 ]  # fmt: skip
 
