@@ -103,9 +103,10 @@ def test_that_an_interrupted_folder_is_filled_again_but_a_link_in_it_is_not_foll
         (folder / "b").write_bytes(b"complete")
     (tmp_path / "mine").write_bytes(b"complete")
     (folder / "b").unlink()
-    (folder / "b").symlink_to(tmp_path / "mine")
-    with pytest.raises(DataError, match="was changed since"), folder_files(folder, ["a", "b"]):
-        pass
+    for name, problem in (("b", "was changed since"), ("c", "was not written by")):
+        (folder / name).symlink_to(tmp_path / "mine")
+        with pytest.raises(DataError, match=problem), folder_files(folder, ["a", name]):
+            pass
 
 
 def test_that_a_folder_with_only_temporary_files_counts_as_empty(tmp_path):

@@ -182,7 +182,6 @@ def test_that_patches_of_photographs_have_contrast():
     assert 0 <= data.train.min() < data.train.max() <= 1
     assert 0.3 < data.train_labels.mean() < 0.7
     assert data.licence == "photographs: CC BY 2.0"
-    assert data.source.endswith("seed=1) from scikit-learn's photographs china and flower")
     layers = _grey_layers()
     assert len(layers) == 6
     grey = np.asarray(Image.fromarray(load_sample_images().images[0]).convert("L"))
