@@ -87,7 +87,7 @@ def test_that_images_below_0_or_above_255_are_scaled_by_one_range_with_a_note(va
     np.testing.assert_allclose(kept, [values], rtol=1e-6)
 
 
-@pytest.mark.parametrize(("most", "remedy"), [(16.5, "give the shape of the images to"), (16, "divide them by")])
+@pytest.mark.parametrize(("most", "remedy"), [(16.5, "give the shape"), (255, "give the shape"), (16, "their maximum")])
 def test_that_images_in_no_known_scale_are_reported(most, remedy):
     part = image([[0.5, most, 1.5, 0.0, 0.0, 0.0]], opened=ParseReport(guesses=parts_module.square_guess((2, 3))))
     data = assembled(part)
@@ -155,7 +155,7 @@ def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch):
 def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch, dtype):
     monkeypatch.setattr(assemble_module, "_BLOCK", 12)
     values = np.zeros((7, 6), dtype)
-    values[2, 2], values[5, 2] = np.nan, np.inf
+    values[2, 2], values[5, [2, 4]] = np.nan, np.inf
     with pytest.raises(DataError, match=r"test file: row 6, feature 3 is inf"):
         assembled(image(np.zeros((2, 6), dtype)), image(values, "test"))
 
