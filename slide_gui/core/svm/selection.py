@@ -668,9 +668,7 @@ def _selected_widths(
     again = min(parameters.retune_rows, len(data.codes)) > MOST_ROWS
     scale, C = tune(data, widths, scales, C_GRID, parameters, progress.part(0.0, 0.5 if again else 1.0))
     selected = SelectedWidths(widths * scale, C)
-    if not again:
-        return selected
-    return adjusted(data, selected, parameters, progress.part(0.5, 1.0))
+    return adjusted(data, selected, parameters, progress.part(0.5, 1.0)) if again else selected
 
 
 def _learned_widths(data: TrainingSet, parameters: SvmParameters, learned: float, progress: Progress) -> SelectedWidths:

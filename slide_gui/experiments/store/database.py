@@ -105,10 +105,9 @@ class Database:
 
     def rows_before_damage(self, query: str) -> list[tuple[Any, ...]]:
         """Execute a query on a damaged database, and return the rows that can be read before the first error."""
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         with suppress(*_FAILURES):
-            for row in self._db.execute(query):
-                rows.append(row)
+            rows.extend(self._db.execute(query))
         return rows
 
     def damage(self) -> tuple[str, ...]:

@@ -170,14 +170,13 @@ class NumberSlider(QWidget):
             # The user has left the field without editing its text. Do not round a value between two steps.
             return
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
-        low, high = self._values[0], self._values[-1]
         try:
             self._go(typed := float(text))
         except ValueError:  # Restore the previous text, because the new text is not a finite number.
             self._number.setText(self._shown_text)
             typed = math.nan
-        if not low <= typed <= high:
-            span = f"from {self._text(low)} to {self._text(high)}"
+        span = f"from {self._text(self._values[0])} to {self._text(self._values[-1])}"
+        if not self._values[0] <= typed <= self._values[-1]:
             self._explanation.give(f"{self._label.text()}: enter a number {span}.")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

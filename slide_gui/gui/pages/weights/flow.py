@@ -486,9 +486,7 @@ def _tile(
 
 def _caption(values: NDArray[Any]) -> str:
     """Return a caption with the number of ones if all values are 0 or 1, and otherwise with the range of the values."""
-    if np.isin(values, (0, 1)).all():
-        return counted(int(values.sum()), "one")
-    return _range(values)
+    return counted(int(values.sum()), "one") if np.isin(values, (0, 1)).all() else _range(values)
 
 
 def _range(values: NDArray[Any]) -> str:
