@@ -5,7 +5,7 @@ from string import Template
 from typing import cast
 
 from PySide6.QtCore import QObject, QRectF, QSettings, Qt, Signal, SignalInstance, Slot
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QImage, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.resources import resource
@@ -156,7 +156,7 @@ def apply_theme(app: QApplication, choice: str) -> None:
 
 
 def theme_changed() -> SignalInstance:
-    """Return the signal that is emitted after all widgets have changed to another theme."""
+    """Return the signal that is emitted when all widgets have changed to another theme, or a screen was connected."""
     app = cast(QApplication, QApplication.instance())
     return cast(_Follower, app.findChild(_Follower)).themed
 
@@ -174,6 +174,7 @@ class _Follower(QObject):
         font.setPixelSize(BODY)
         app.setFont(_tabular(font))
         app.styleHints().colorSchemeChanged.connect(self._dress)
+        app.screenAdded.connect(self.themed)
 
     def follow(self, choice: str) -> None:
         self._choice = choice
@@ -216,7 +217,7 @@ _SVG = (
 
 
 def icon(drawing: str, theme: Theme) -> QIcon:
-    """Return an icon in the theme's colours, for screens with 1 to 3 device pixels per logical pixel.
+    """Return an icon in the theme's colours, 20 logical pixels wide, for the screens that are connected now.
 
     The icon has the text colour on normal buttons, the accent colour on checked buttons and the line colour on disabled
     buttons.
@@ -232,12 +233,9 @@ def icon(drawing: str, theme: Theme) -> QIcon:
         (QIcon.Mode.Normal, theme.accent_text, (QIcon.State.On,)),
         (QIcon.Mode.Disabled, theme.line, (QIcon.State.Off, QIcon.State.On)),
     ):
-        # A navigation icon is 20 logical pixels wide. These are its widths in device pixels on screens with 1, 1.5, 2
-        # and 3 device pixels per logical pixel.
-        for size in (20, 30, 40, 60):
+        for size in {round(20 * screen.devicePixelRatio()) for screen in QApplication.screens()}:
             svg = _SVG.format(size=size, colour=colour, drawing=drawing.replace("currentColor", colour))
-            pixmap = QPixmap()
-            pixmap.loadFromData(svg.encode(), "SVG")
+            pixmap = QPixmap.fromImage(QImage.fromData(svg.encode()))
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)
     return tinted
