@@ -231,9 +231,9 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
         elif running is not None and len(running.answers) >= len(cell.answers):
             results = [[(each.spec_hash, each.error) for each in one.answers] for one in (running, cell)]
             # A shipped cell contains an error rate and a comparison with other methods instead of the errors of
-            # individual test rows. Retain the error rate and the comparison if `running` has the same runs with the
-            # same errors.
-            if results[0] == results[1]:
+            # individual test rows. Retain the error rate and the comparison of the shipped cell if the other cell has
+            # the same runs with the same errors.
+            if results[0] == results[1] and running.shipped_rate is None:
                 running = replace(running, shipped_rate=cell.shipped_rate, shipped_comparison=cell.shipped_comparison)
             cell = running
         cells.append(cell)
