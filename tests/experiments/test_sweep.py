@@ -320,19 +320,18 @@ def test_that_each_split_and_seed_has_its_own_selection():
 
 
 def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
-    results = [
-        candidate(e, n, split=s) for n, errors in ((0.3, (0.1, 0.4)), (0.6, (0.2, 0.2))) for s, e in enumerate(errors)
-    ]
+    results = [candidate(e, n, split=s) for n, s, e in ((0.3, 0, 0.1), (0.3, 1, 0.4), (0.6, 0, 0.2), (0.6, 1, 0.2))]
     found = pooled(results)
-    assert [(one.point.noise, one.point.split, one.validation_error) for one in found] == [
-        (0.3, 0, pytest.approx(0.25)),
-        (0.6, 0, pytest.approx(0.2)),
-    ]
+    kept = [(one.point.noise, one.point.split, one.validation_error) for one in found]
+    assert kept == [(0.3, 0, 0.25), (0.6, 0, 0.2)]
+    fold = candidate(0.1, training="split", evaluate="validation")
+    folds = [replace(fold, rate=ErrorRate.of_run(0.1, n), validation_loss=loss) for n, loss in ((100, 0.2), (300, 0.6))]
+    assert pooled(folds)[0].validation_loss == 0.5  # the mean over all validation rows
     assert pooled([results[1], results[0], *results[2:]]) == found  # a cluster stores runs in any order
-    with pytest.raises(ValueError, match="compute the same on every split first"):
-        pooled(results[:3])
-    with pytest.raises(ValueError, match="needs validation errors"):
-        pooled([candidate(None, split=0), candidate(0.1, split=1)])
+    without_error = [candidate(None, split=0), candidate(0.1, split=1)]
+    for wrong, words in ((results[:3], "the same on every split first"), (without_error, "needs validation errors")):
+        with pytest.raises(ValueError, match=words):
+            pooled(wrong)
 
 
 def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_float_means():
