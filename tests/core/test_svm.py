@@ -86,6 +86,7 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margi
     svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300], weights)
     np.testing.assert_allclose(svm.decision_function(Z[300:]), svc.decision_function(_scaled(Z[300:])), atol=1e-3)
     np.testing.assert_array_equal(svm.predict(Z[300:]), svm.decision_function(Z[300:]).argmax(axis=1))
+    assert np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98  # SVC breaks ties by class order
 
 
 def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
