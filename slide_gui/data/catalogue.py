@@ -212,7 +212,7 @@ def matches(path: Path, file: RemoteFile) -> bool:
 
 
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:
-    """Return a dictionary that maps each of the given names to a file in a folder or its sub-folders.
+    """Return a dictionary that maps each of the given names to a file in a folder or its subfolders.
 
     If several files have the same name, the one in the shallowest folder is returned or, at equal depth, the first path
     in alphabetical order.

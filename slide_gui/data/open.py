@@ -33,7 +33,7 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 
 _KINDS = ".amat (or a .zip of it), IDX or .csv (or .gz), .npz, .npy or .mat (version 5)"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_SINGLE_PICTURE = "is a single picture; open a folder of pictures, with one sub-folder per class if classes are known"
+_SINGLE_PICTURE = "is a single picture; open a folder of pictures, with one subfolder per class if classes are known"
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
@@ -65,7 +65,7 @@ def open_data(
     ----------
     paths : sequence of Path
         One file, several files that belong together, or a folder. Files that belong together are training and test
-        files, which are recognised by name, or IDX images and labels. A folder contains such files, one sub-folder
+        files, which are recognised by name, or IDX images and labels. A folder contains such files, one subfolder
         of pictures per class, or pictures and a table of their file names and labels.
     reading : ParseOptions
         Options for reading. Properties that they do not specify are guessed. If no options are given, the text columns
@@ -137,7 +137,7 @@ def read_parts(
 def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
     """Read the data files of a folder, and report that its pictures are left out."""
     remedy = f"to open the pictures instead, move {clean_name(files[0].name)} out of the folder"
-    remedy += ", and put the pictures of each class into one sub-folder, or write a table of file names and labels"
+    remedy += ", and put the pictures of each class into one subfolder, or write a table of file names and labels"
     try:
         parts = read()
     except DataError as error:

@@ -183,10 +183,10 @@ def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels)
     left_out = {"val/b/0.png": "folder val", "c.png": "pictures next to the folders of classes"}
     expected = [f"{what} left out" for name, what in left_out.items() if name in " ".join(names)]
     assert [guess.what for guess in parts[0].opened.guesses] == expected
-    assert (parts[0].labels is None) == ("move those of each class to a sub-folder" in parts[0].opened.unlabelled)
+    assert (parts[0].labels is None) == ("move those of each class to a subfolder" in parts[0].opened.unlabelled)
     write(tmp_path / "labels.csv", "a,b,label\n.1,.2,0\n.3,.4,1\n")
     remedy = "to open the pictures instead, move labels.csv out of the folder, and put the pictures of each class into"
-    remedy += " one sub-folder, or write a table of file names and labels"
+    remedy += " one subfolder, or write a table of file names and labels"
     assert open_data([tmp_path]).opened.guesses[-1].why == remedy
     write(tmp_path / "labels.csv", "file,label\nx.png,x\ny.png,y\n")
     with pytest.raises(DataError, match=f"keep a feature, .*; {remedy}"):

@@ -124,11 +124,11 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         ("\n1, 2 ,3,4,0\n\n  \r\n5,6,7,8,1\n\n", [0, 1], 4),
         (f".1,.2,0\n.5,.6,{2**31 - 1}\n", [0, 2**31 - 1], 2),
         (f".1,.2,0\n.5,.6,{-(2**31)}\n", None, 3),
-        ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # blanks between numbers with decimal commas
-        ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # blanks between numbers and commas
+        ("6,73 3,43 1\n5,5 2,25 0\n", [1, 0], 2),  # spaces between numbers with decimal commas
+        ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # spaces between numbers and commas
         ("a|b|label\n6|7,5|1\n25|5,5|0\n", [1, 0], 2),  # vertical bars between decimal commas
         ("6\t7\t1\n25\t\t5\t0\n", [1, 0], 2),  # several tabs between two numbers
-        ('6 1\t"a b"\n25 0\t"a c"\n', [0, 1], 2),  # blanks between numbers and a tab before texts
+        ('6 1\t"a b"\n25 0\t"a c"\n', [0, 1], 2),  # spaces between numbers and a tab before texts
         ("6,73 ,43 1\n5,5 2,25 0\n", [1, 0], 2),  # a decimal comma without a digit before it
         (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # consecutive numbers as names, and an empty one for the index
     ],
@@ -153,7 +153,7 @@ def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it(
 
 
 @pytest.mark.parametrize("block", [20, 1 << 18])
-def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch, block):
+def test_that_classes_may_be_quoted_and_have_spaces(monkeypatch, block):
     monkeypatch.setattr(tables, "_BLOCK", block)
     part = read("1,b b,2,3,4\n5,a,6,7,8\n\n9, b b ,6,7,8\n2,a,0,0,0\n")
     assert classes(part) == ["b b", "a", "b b", "a"]
@@ -192,7 +192,7 @@ def test_that_a_cell_of_many_numbers_is_an_image_and_a_column_of_sets_divides_th
     for head, n, word, found in (("emotion,pixels,Usage\n", 300, "9", "65 numbers"), ("", 0, "x", "'x'")):
         faulty = [head, *(rows * 10)[:n], rows[0].replace(",T", f" {word},T"), *rows]
         place = f"line {n + 1 + bool(head)}, column 2"
-        with pytest.raises(DataError, match=f"{place}: found {found}, expected 64 numbers with blanks between them"):
+        with pytest.raises(DataError, match=f"{place}: found {found}, expected 64 numbers with spaces between them"):
             read("".join(faulty))
 
 
@@ -227,7 +227,7 @@ def test_that_options_come_before_guesses():
         ("a,b,kind,", ".5,{k}.5,0{c}", ("a", "b")),  # a number with a leading zero is a class; only names end with ,
     ],
 )
-def test_that_column_names_may_be_numbers_and_classes_codes_with_blanks_before_quotes(first, rows, names):
+def test_that_column_names_may_be_numbers_and_classes_codes_with_spaces_before_quotes(first, rows, names):
     part = read(f"{first}\n" + "".join(rows.format(k=k, c=k % 6) + "\n" for k in range(10)))
     assert (len(part.rows), part.opened.header) == ((10, True) if names else (11, False))
     assert part.feature_names == (names or part.feature_names)
@@ -360,7 +360,7 @@ def test_that_column_names_in_the_last_comment_are_used(mark):
     part = read(text.getvalue())
     assert (part.feature_names, part.labels.tolist()) == (("b", "a"), [1, 0])
     assert notes(part) == ["column names in the last comment line"]
-    assert is_sure(part) == (mark == ",")  # with blanks, the comment may be a sentence
+    assert is_sure(part) == (mark == ",")  # with spaces, the comment may be a sentence
     assert read(text.getvalue(), ParseOptions(header=False)).feature_names == ()
 
 

@@ -1,4 +1,4 @@
-"""Read tables whose cells are separated by commas, semicolons, tabs, vertical bars or blanks.
+"""Read tables whose cells are separated by commas, semicolons, tabs, vertical bars or spaces.
 
 A table contains numbers, and may have column names and class names.
 """
@@ -88,7 +88,7 @@ def read_csv(
     The file may be compressed by gzip. The text is UTF-8, UTF-16, or else Windows-1252. Before
     the column names or the first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments.
     Blank lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out.
-    Line breaks in quoted cells become blanks. A cell of eight or more numbers, separated by blanks, becomes several
+    Line breaks in quoted cells become spaces. A cell of eight or more numbers, separated by spaces, becomes several
     cells if most rows have one with equally many numbers; the other rows are refused. Then no pixel is guessed to be
     the label, and groups are sets if a text column has their names.
     Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.

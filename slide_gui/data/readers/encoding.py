@@ -115,7 +115,7 @@ def utf8_stream(
         joined = with_row_lines(content := text.read(size))
         text, size, first = io.BytesIO(joined), len(joined), 0
         if joined.count(b"\n") < content.count(b"\n"):
-            notes.append(Guess("line breaks in cells read as blanks", "lines are counted as rows", sure=True))
+            notes.append(Guess("line breaks in cells read as spaces", "lines are counted as rows", sure=True))
     text.seek(max(first, first + size - 16 * _BLOCK))  # spreadsheets may write thousands of empty rows
     end = text.read()
     empty = end[len(end.rstrip(EMPTY_CELLS)) :].partition(b"\n")[2]
@@ -129,7 +129,7 @@ def utf8_stream(
 
 
 def with_row_lines(text: bytes) -> bytes:
-    """Return a table with one row per line. Line breaks in quoted cells become blanks."""
+    """Return a table with one row per line. Line breaks in quoted cells become spaces."""
     text = text if b"\n" in text else text.replace(b"\r", b"\n")
     return _QUOTED.sub(lambda cell: re.sub(rb"\r?\n", b" ", cell[0]), text)
 

@@ -1,4 +1,4 @@
-"""Read a folder of pictures with one sub-folder per class, or with a table of file names and labels."""
+"""Read a folder of pictures with one subfolder per class, or with a table of file names and labels."""
 
 import io
 import os
@@ -43,8 +43,8 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
     16-bit pixels are divided by the largest value of the bit depth that they use (8, 10, 12, 14 or 16 bits).
 
-    Each sub-folder is a class. Classes are numbered in alphabetical order. If there are sub-folders train and test, or
-    train_set and test_set, these contain one sub-folder per class. Other sub-folders, such as val, are left out, and a
+    Each subfolder is a class. Classes are numbered in alphabetical order. If there are subfolders train and test, or
+    train_set and test_set, these contain one subfolder per class. Other subfolders, such as val, are left out, and a
     note reports this. Pictures directly in the folder, or directly in the folder test, have no labels. Hidden files and
     files without the suffix of a picture are skipped.
 
@@ -80,9 +80,9 @@ def read_labelled(
 ) -> list[DataPart]:
     """Read the pictures whose file names and labels are in a table in the same folder, as grey images in [0, 1].
 
-    The pictures are in the folder or in two levels of sub-folders. If sub-folders have “test” in their names, only a
+    The pictures are in the folder or in two levels of subfolders. If subfolders have “test” in their names, only a
     table with “test” in its name labels the pictures in them. File names may lack the suffix, and may include the
-    sub-folders, separated by slashes or backslashes. Upper and lower case are the same, unless the names of two
+    subfolders, separated by slashes or backslashes. Upper and lower case are the same, unless the names of two
     pictures differ only in case. Pictures without a label and rows without a picture are left out, and notes report
     them.
 
@@ -212,7 +212,7 @@ def _table_of_labels(
 
 
 def has_pictures(folder: Path) -> bool:
-    """Return True if the sub-folders of a folder, or their own sub-folders, contain pictures."""
+    """Return True if the subfolders of a folder, or their own subfolders, contain pictures."""
     return bool(_class_names([folder, *_folders(folder)]))
 
 
@@ -312,7 +312,7 @@ def _read_part(
     if not files and role == "test":
         names, files = (), [(file, 0) for file in image_files(folder)]
     if not files:
-        problem = "contains no pictures of classes; open a folder with one sub-folder of pictures for each class"
+        problem = "contains no pictures of classes; open a folder with one subfolder of pictures for each class"
         raise DataError(f"{problem}, or open data files themselves", str(folder))
     rows, shape = np.empty((0, 0), np.float32), (0, 0)
     others: list[tuple[Path, tuple[int, ...]]] = []
@@ -336,7 +336,7 @@ def _read_part(
         remedy = f"make all pictures the same size, with ImageMagick in a copy of {clean_name(folder.name)}: {command}"
         raise DataError(f"{problem}; {remedy}", str(file))
     labels = np.array([label for _, label in files], np.int64) if names else None
-    unlabelled = "" if names else "the pictures are not in sub-folders; move those of each class to a sub-folder"
+    unlabelled = "" if names else "the pictures are not in subfolders; move those of each class to a subfolder"
     n_stacks = sum(_has_frames(file) for file, _ in files if file.suffix.lower() in _WITH_FRAMES)
     first_frames = f"only the first frame of {counted(n_stacks, 'picture')} is read"
     in_colour = any(map(_has_colours, [file for file, _ in files[:: 1 + len(files) // _MOST_CHECKED]]))

@@ -306,7 +306,7 @@ def table_layout(
         start, number = start + len(line), number + 1
     if names and not header:
         what, why = "column names in the last comment line", "it has one name per column"
-        # If blanks separate the cells, a comment with one word per column may also be a sentence.
+        # If spaces separate the cells, a comment with one word per column may also be a sentence.
         guesses.append(Guess(what, why, sure=bool(delimiter)))
     if class_names:
         guesses.append(Guess("sizes and class names in the first line", "its second number is the feature count", True))
@@ -326,7 +326,7 @@ def table_layout(
 def _rows(lines: list[bytes], delimiter: bytes, place: str) -> tuple[list[list[str]], tuple[int, ...]]:
     """Return the cells of lines. If some cells have many numbers, as in FER2013, also return how many each cell has.
 
-    Such a cell has eight or more numbers. Fewer numbers could be one number with blanks between thousands. The few
+    Such a cell has eight or more numbers. Fewer numbers could be one number with spaces between thousands. The few
     lines that have other cells are left out; an error names them when all lines are read.
     """
     rows = [split_line(line, delimiter, place) for line in lines]
@@ -431,7 +431,7 @@ def _has_numbers_like(line: bytes, row: bytes) -> bool:
 def _delimiter(lines: list[bytes], place: str) -> bytes:
     """Return the separator of the cells: the candidate that gives the largest number of numeric cells.
 
-    The separator is empty if the cells are separated by blanks.
+    The separator is empty if the cells are separated by spaces.
     """
     present = [mark for mark in DELIMITERS if mark in lines[0]]
     numbers = lines[0].decode("utf-8", "ignore").split()
@@ -441,7 +441,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         is_decimal = "," in numbers[0] or any(x[0] != "," for x in numbers[1:])
         return b"" if is_decimal else b","
     if present == [b"\t"]:
-        # Several tabs or blanks may separate two cells. Splitting at blanks is right if only then all lines
+        # Several tabs or spaces may separate two cells. Splitting at spaces is right if only then all lines
         # have the same number of cells, or if only then some cells are numbers.
         by_tabs, by_blanks = ([split_line(line, mark, place) for line in lines] for mark in (b"\t", b""))
         are_split = len(set(map(len, by_tabs))) == 1 and any(is_number(cell) for row in by_tabs for cell in row)

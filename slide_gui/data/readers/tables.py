@@ -111,7 +111,7 @@ _IS_BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 
 
 def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
-    """Read an .amat file, whose lines have d numbers and an integer label, separated by blanks.
+    """Read an .amat file, whose lines have d numbers and an integer label, separated by spaces.
 
     If d is a perfect square, the rows are square images. If instead all d + 1 columns make a square image of at least
     8 × 8, there are no labels.
@@ -240,14 +240,14 @@ class RowFormat:
     label : int or None
         Index of the label column, which is stored separately. With None, the last column is stored separately.
     delimiter : bytes
-        The character between two numbers; empty if they are separated by blanks.
+        The character between two numbers; empty if they are separated by spaces.
     first_line : int
         Number of the first line of the text, for error messages.
     replace_texts : callable or None
         Function that replaces strings by numbers. It receives the cells of complete rows, which may be quoted if there
         is a delimiter, and the line number of each row.
     packed : tuple of int
-        Number of numbers in each cell if some cells have eight or more, which are separated by blanks; otherwise empty.
+        Number of numbers in each cell if some cells have eight or more, which are separated by spaces; otherwise empty.
     """
 
     columns: int = 0
@@ -258,7 +258,7 @@ class RowFormat:
     packed: tuple[int, ...] = ()
 
 
-_NUMBERS = RowFormat()  # rows of numbers that are separated by blanks, as in .amat files
+_NUMBERS = RowFormat()  # rows of numbers that are separated by spaces, as in .amat files
 
 
 def read_table(
@@ -325,7 +325,7 @@ def read_table(
 
 
 def unpacked(text: bytes, delimiter: bytes) -> bytes:
-    """Return rows in which each cell of eight or more numbers, separated by blanks, is replaced by these numbers."""
+    """Return rows in which each cell of eight or more numbers, separated by spaces, is replaced by these numbers."""
     return PACKED.sub(lambda cell: delimiter.join(cell[2].split()), text)
 
 
@@ -383,7 +383,7 @@ def _check_packed(text: bytes, rows: RowFormat, place: str, line: int) -> None:
         words = [repr(word[:_SHOWN]) for word in cell.split() if not re.fullmatch(r"[-+.\deE]+", word)]
         if n > 1 and (words or len(cell.split()) != n):
             actual = next(iter(words), counted(len(cell.split()), "number"))
-            problem = f"found {actual}, expected {n} numbers with blanks between them; correct the cell"
+            problem = f"found {actual}, expected {n} numbers with spaces between them; correct the cell"
             raise DataError(f"line {line}, column {column}: {problem}, or leave the row out", place)
 
 
