@@ -277,7 +277,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--shown", type=int, metavar="M", help="draw the weights for m = M (default: largest m)")
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="average over N seeds for each m (default: 3)")
     group.add_argument("--rows", type=int, metavar="N", help="use at most N training rows (default: 1200)")
-    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights to draw (default: the central pixel)")
+    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (default: central pixel)")
     options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
 

@@ -108,7 +108,7 @@ def check_dtype(value: Any) -> str:
 
 
 def check_noise(noise: float) -> float:
-    """Return the noise level 1 − p as a float, or raise ValueError unless the keep probability p is in (0, 1]."""
+    """Return the noise level 1 − p as a float, or raise ValueError if the keep probability p is not in (0, 1]."""
     needed = "at least 0 and below 1, so that p = 1 − noise is in (0, 1]"
     return check_number("noise", noise, least=0.0, below=1.0, needed=needed)
 

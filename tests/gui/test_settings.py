@@ -124,7 +124,7 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
     assert window.recent.openings == ()
     assert window.session.cluster.state.choice.is_here
     assert (settings.theme.currentText(), settings.place.text()) == ("system", "in this window")
-    assert "Display size 100 % from the next start" in window.notice.accessibleName()
+    assert "Display size 100 % after a restart" in window.notice.accessibleName()
 
 
 def test_that_a_button_of_the_settings_asks_where_runs_are_computed(window, settings):

@@ -32,7 +32,7 @@ MOST_ROWS = 1536
 
 _BLOCK = 600  # number of rows to multiply between two progress reports; for 784 features, this takes 3 ms
 _LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) of 16 noise levels from 0.01 to 0.99
-_SINGULAR = 1e-7  # fraction of the trace of a scatter matrix that is added to its diagonal before it is inverted
+_SINGULAR = 1e-7  # fraction of a scatter matrix's trace that is added to its diagonal before the inversion
 
 
 @dataclass(frozen=True, eq=False)

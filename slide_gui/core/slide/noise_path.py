@@ -59,7 +59,7 @@ class NoisePath:
         rare = diagonal < _RARE * max(self._ridge, np.finfo(float).tiny)
         self._common = np.flatnonzero(~rare)
         self._rare = np.flatnonzero(rare & (diagonal > 0))
-        self._position = np.empty(len(diagonal), np.intp)  # of each feature in `_common` or `_rare`
+        self._position = np.empty(len(diagonal), np.intp)  # index of each feature in `_common` or `_rare`
         self._position[self._common] = np.arange(self._common.size)
         self._position[self._rare] = np.arange(self._rare.size)
 

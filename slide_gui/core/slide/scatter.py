@@ -232,7 +232,7 @@ class InputScatter:
 
 
 class ScatterAccumulator(ScatterSum):
-    """Sum of the scatter matrices of consecutive blocks of rows. Float32 sums over one block are accurate.
+    """Sum of the scatter matrices of consecutive blocks of rows. Within a block, float32 sums are accurate.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Guide(QDialog):
         self.text = placed(layout, QTextBrowser(self, openLinks=False, searchPaths=[str(resource("help"))]))
         self.text.setAccessibleName("Text of the guide")
         self.text.document().setDocumentMargin(12)
-        # No horizontal scroll bar is needed, because all text wraps. Qt would nevertheless show one, because it rounds
+        # No horizontal scroll bar is needed, because all text wraps. Qt would still show one, because it rounds
         # up the widths of tables.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)

@@ -411,7 +411,7 @@ class MainWindow(QMainWindow):
     def set_scale(self, scale: float) -> None:
         """Store the display size, which is applied at the next start of the program."""
         self.settings.setValue("scale", str(scale))
-        title = f"Display size {100 * scale:.0f} % from the next start"
+        title = f"Display size {100 * scale:.0f} % after a restart"
         text = "The new size applies to text, images and controls."
         self.notice.show_message(UserMessage(title, text, kind="information"))
 
