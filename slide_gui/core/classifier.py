@@ -146,8 +146,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         """Return the decision values of each row.
 
         For two classes the shape is (n,), and a positive value means the second class. For more classes the shape is
-        (n, n_classes). The value of a class is then the number of its one-vs-one votes plus a term that breaks ties:
-        the sum of its margins, scaled to the range −1/3 to 1/3.
+        (n, n_classes). The value of a class is then the number of its one-vs-one votes plus a term that breaks ties.
+        This term is the sum of the margins of the class, scaled to the range −1/3 to 1/3.
 
         Raises
         ------

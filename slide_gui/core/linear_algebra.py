@@ -206,7 +206,7 @@ def leading_digits(a: Array, length: int) -> Array:
 
     The entries of each row are rounded to multiples of a power of 2 that depends on the row's largest entry. Let the
     inner dimension of the product a @ b be `length`. If the rows of b.T are rounded in the same way, the product is
-    exact: all partial sums are integers of at most 53 bits times a power of 2.
+    exact. All partial sums are then integers of at most 53 bits times a power of 2.
     """
     bits = (53 - int(np.ceil(np.log2(length)))) // 2
     unit = np.ldexp(1.0, np.frexp(np.abs(a).max(axis=1, keepdims=True))[1] - bits)

@@ -40,10 +40,10 @@ def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype:
 class DenoisingDescent:
     """Gradient descent for one denoising autoencoder, with preallocated arrays.
 
-    Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)],
-    with W, b, c and s as in `DenoisingLayer`. The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h). The gradients are
-    dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One array contains δ_h and h, and
-    another x̃ and δ_z, so that dL/dW is one matrix product.
+    W, b, c and s are defined in `DenoisingLayer`. Let x̃ be a corrupted copy of the row x, h = s(W x̃ + b),
+    z = s(Wᵀ h + c) and L = −Σ [x log z + (1 − x) log(1 − z)]. The errors are δ_z = z − x and δ_h = (W δ_z) h (1 − h).
+    The gradients are dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the rows. One array contains
+    δ_h and h, and another x̃ and δ_z, so that dL/dW is one matrix product.
 
     Parameters
     ----------
@@ -292,9 +292,9 @@ def fine_tune(
 ) -> SdaNetwork:
     """Add a softmax layer on top of the autoencoders, and train all layers to classify the rows.
 
-    With a validation set, the result has the weights of the best epoch: the epoch with the fewest errors on this set
-    or, in a tie, with the smallest negative log-likelihood. Training stops after `patience` consecutive epochs without
-    an improvement. Without a validation set, the result has the weights after `fine_tuning_epochs` epochs.
+    With a validation set, the result has the weights of the best epoch. This epoch has the fewest errors on this set
+    or, in a tie, the smallest negative log-likelihood. Training stops after `patience` consecutive epochs without an
+    improvement. Without a validation set, the result has the weights after `fine_tuning_epochs` epochs.
 
     Parameters
     ----------

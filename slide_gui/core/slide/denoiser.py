@@ -134,9 +134,9 @@ def _from_inverse(
 ) -> NDArray[Any]:
     """Overwrite the given rows of E[Q]⁻¹ with the corresponding rows of W = (I − diag(g) E[Q]⁻¹) / p.
 
-    E[Q] includes the ridge. With the keep probability p and the scatter matrix S, the formula follows from
-    E[P] = (E[Q] − diag(g))/p, in which g = (p − p²) diag(S) + ridge. W is therefore computed from the inverse of E[Q]
-    without a further matrix product.
+    E[Q] includes the ridge. Let p be the keep probability, S the scatter matrix, and g = (p − p²) diag(S) + ridge. The
+    formula then follows from E[P] = (E[Q] − diag(g))/p. W is therefore computed from the inverse of E[Q] without a
+    further matrix product.
     """
     p = 1.0 - noise
     inverse *= -((p * noise * diagonal + ridge) / p)[:, None].astype(inverse.dtype)
@@ -228,13 +228,13 @@ def reconstruction_error(
 ) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
-    The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies), where x̃ is
+    The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies). Here, x̃ is
     the corrupted sample with a constant 1 appended. W must be the result of `denoiser_weights` for the same scatter
-    matrix, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with a unit vector e_a, the keep probability
-    p, and g = (p − p²) diag(S) + ridge for the scatter matrix S. Therefore the error of feature a, summed over the
-    samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly equal numbers and takes only
-    d² operations. If the ridge is much larger than the scatter, however, it would multiply rounding errors of W_aa by
-    the ridge. In this case, the equivalent expression S_aa − W_a · E[P]_a − ridge ‖W_a‖² is computed instead.
+    matrix, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p. Here, e_a is a unit vector, p the keep
+    probability, S the scatter matrix, and g = (p − p²) diag(S) + ridge. Therefore the error of feature a, summed over
+    the samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly equal numbers and takes
+    only d² operations. If the ridge is much larger than the scatter, however, it would multiply rounding errors of W_aa
+    by the ridge. In this case, the equivalent expression S_aa − W_a · E[P]_a − ridge ‖W_a‖² is computed instead.
 
     If `features` is given, `weights` must contain only the rows of these features. The result is then the mean error
     of these features.

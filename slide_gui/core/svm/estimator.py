@@ -59,7 +59,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Squared hinge loss (L2-SVM) or hinge loss (C-SVC). Widths are always learned with the squared hinge loss.
     C : float or None, default=None
         Penalty for errors. If it is None, C is selected. If the widths are learned, C is learned together with them and
-        then multiplied by 1, 3 or 10; cross-validation on the same rows selects this factor. With the hinge loss, or if
+        then multiplied by 1, 3 or 10. Cross-validation on the same rows selects this factor. With the hinge loss, or if
         the comparison selects median widths, cross-validation selects C from 1, 10, 100 and 1000. If widths are not
         learned, C is selected from 1, 10, 100 and 1000 on a held-out fifth of the rows.
     tol : float, default=1e-3
@@ -287,8 +287,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         """Return a decision value for each row, positive for the second of two classes.
 
         The shape is (n,) for two classes. For more classes it is (n, n_classes). The value of a class is then the
-        number of its one-vs-one votes plus a term that breaks ties: the sum of its margins, scaled to the range −1/3 to
-        1/3.
+        number of its one-vs-one votes plus a term that breaks ties. This term is the sum of the margins of the class,
+        scaled to the range −1/3 to 1/3.
 
         Raises
         ------
