@@ -300,8 +300,8 @@ class Comparison:
     """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     With several splits, the test is a t-test of the mean difference over rows and splits (`crossed_mean`). With one
-    split, or one test row, the test is McNemar's exact test. McNemar's test is also used if the errors of the two
-    methods differ in the same way in all splits, or if the estimated variance of the mean difference is 0.
+    split, or one test row, the test is McNemar's exact test. This test is also used if the two methods differ in the
+    same way in all splits, or if the estimated variance of the mean difference is 0.
 
     Attributes
     ----------
