@@ -79,8 +79,8 @@ class SessionKeeper(QObject):
         self._pending: SessionRecord | None = None
         self._resumes = False
         # If the data of the last session are unavailable, this attribute holds the example data that are open instead,
-        # and their state. The last session is not overwritten until the user changes the data or the state, because
-        # the data of the session may be available again later.
+        # and their state. The last session is not overwritten until the user changes the data or the state, because the
+        # session's data may be available again later.
         self._example: tuple[DataSource | None, State] | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)

@@ -212,8 +212,8 @@ class JobQueue(QObject):
     ) -> int:
         """Run `function(progress)` on the worker thread after all jobs that are already in the queue.
 
-        Every new job interrupts `background` jobs. A job that the user requested also interrupts `automatic` jobs, and
-        a job that is not a background job interrupts jobs for which `restarts` is True. Interrupted jobs start again
+        Every new job interrupts `background` jobs. A job that the user requested also interrupts `automatic` jobs. A
+        job that is not a background job interrupts jobs for which `restarts` is True. Interrupted jobs start again
         after the new job, unless they are cancelled or replaced in the meantime.
 
         Parameters

@@ -81,8 +81,7 @@ class Opened:
         True if the user has confirmed how the files are read.
     state : State or None
         State in which to show the data. If None, the current parameters are retained. The current pins and image are
-        retained only if the data contain the same rows as the data that were open before; otherwise, the defaults are
-        used.
+        retained only if the previous data contain the same rows; otherwise, the defaults are used.
     """
 
     source: DataSource
@@ -283,8 +282,8 @@ class Workspace(QObject):
     ) -> None:
         """Load the open data again with the settings in `source`, using the job queue, and store these settings.
 
-        Even if `confirmed` is True, the user must confirm changed settings for reading in two cases: the data cause a
-        new warning, or their labels now look like a numeric quantity.
+        Even if `confirmed` is True, the user must confirm changed settings for reading in two cases. Either the data
+        cause a new warning, or their labels now look like a numeric quantity.
         """
         choices, before = self.choices, self.dataset
         shown = set(before.checks if before else ())

@@ -283,8 +283,8 @@ class IntegerBox(QSpinBox):
     """A spin box that accepts any text while the user types. It explains if the text is not an integer in its range.
 
     Qt's spin box would ignore single keys, so that "1e9" would become 19. If the text is not accepted, the Return key
-    has no effect, and the previous value is restored by the Escape key, or when the box loses the focus. `properties`
-    are values of QSpinBox properties, such as `suffix`.
+    has no effect. The previous value is restored by the Escape key, or when the box loses the focus. `properties` are
+    values of QSpinBox properties, such as `suffix`.
     """
 
     def __init__(self, name: str, low: int, high: int, parent: QWidget | None, **properties: Any) -> None:

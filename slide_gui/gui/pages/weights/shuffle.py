@@ -1,6 +1,6 @@
 """The experiment that fits the layers to shuffled pixels.
 
-After its rows and columns are put back in their original order, the fitted weight matrix equals W, the matrix that is
+After its rows and columns are put back in their original order, the fitted weight matrix equals W. The matrix W is
 fitted to the original pixels.
 """
 
