@@ -10,7 +10,7 @@ run: .venv/ready
 	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
 	if [ -z "$$problem" ]; then exec $(BIN)/slide-gui $(FILES); fi; \
 	echo "slide-gui: $$problem"; \
-	echo "Without a window, the main job (fit, weight figure, picture of the window) goes to out/:"; \
+	echo "Example figures and a picture of the window are written to out/:"; \
 	exec $(BIN)/slide-gui demo --out out
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
