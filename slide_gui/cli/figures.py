@@ -286,7 +286,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
-        allowed = f"choose a layer from 1 to {depth}, the depth" if depth else "depth 0 has no layers; use --depth 1"
+        allowed = f"choose a layer from 1 to the depth, {depth}" if depth else "depth 0 has no layers; use --depth 1"
         raise UsageError(f"--layer is {layer}; {allowed}")
     if not parameters.noise:
         raise UsageError("--noise is 0, so every copy equals the data and Wₘ equals W; give a noise level above 0")

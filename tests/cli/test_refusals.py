@@ -54,7 +54,7 @@ USAGE = {
     "flow tiny.npz --corruption -1": "expected a seed of 0 or more",
     "flow tiny.npz --corruption 5 --clean": "--corruption has no effect with --clean; leave one of them out",
     "flow tiny.npz --image three.csv": "has 3 numbers; tiny needs 64, one per feature",
-    "copies tiny.npz --layer 4": "layer is 4; choose a layer from 1 to 3, the depth",
+    "copies tiny.npz --layer 4": "layer is 4; choose a layer from 1 to the depth, 3",
     "copies tiny.npz --depth 0": "layer is 1; depth 0 has no layers; use --depth 1",
     "copies tiny.npz --noise 0": "noise is 0, so every copy equals the data and Wₘ equals W",
     "copies tiny.npz --shown 3": "shown is 3; it must be one of 1, 2, 4",

@@ -147,7 +147,7 @@ def _parsed(text: str) -> Setting | None:
         different = json.loads(text)
         warm = bool(different.pop("warm", False))
         spec = RunSpec.from_document({"fingerprint": "", **different})
-        spec.checked()  # Values that this program refuses raise a ValueError, so the text is unreadable.
+        spec.checked()  # This raises a ValueError if a value is not allowed.
         return Setting(spec, warm)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
