@@ -338,7 +338,7 @@ def _copies_document(result: CopiesResult) -> dict[str, Any]:
 
 
 def _draw_options(parser: argparse.ArgumentParser) -> None:
-    text = "JSON file of a figure that was exported as a folder (a bundle), such as curves.json"
+    text = "JSON file of a figure that was exported as a bundle, such as curves.json"
     parser.add_argument("provenance", type=Path, metavar="FILE", help=text)
     _add_size(parser)
     _add_outputs(parser, "FIGURE.pdf")

@@ -412,11 +412,12 @@ def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:
         return fit_model(dataset, parameters, progress=progress)
 
 
-def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
+def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False, of_runs: bool = False) -> None:
     """Add --noise, --depth, the other parameters of a stack, and --seed.
 
     If the user does not give an option, its parsed value is None, except for --seed, whose default is 0. With `axes`,
-    --noise and --depth each take a range or list of values, stored as `noises` and `depths`.
+    --noise and --depth each take a range or list of values, stored as `noises` and `depths`. With `of_runs`, the
+    seed also applies to splits and classifiers.
     """
     usual = StackParameters()
     group = parser.add_argument_group("stack")
@@ -442,7 +443,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         sharing=("sharing of weights", SHARING),
         window="side length of the convolution kernel in pixels, an odd number; needs --sharing convolution",
     )
-    add_seed(parser, "seed for generated data, splits and classifiers")
+    add_seed(parser, "seed for generated data" + ", splits and classifiers" * of_runs)
 
 
 def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
@@ -480,7 +481,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         loss=("penalty for rows that are misclassified or have a margin below 1", LOSSES),
         starts="number of starting points for learning the widths",
     )
-    group.add_argument("-C", type=float, metavar="C", help="penalty on errors (default: selected by cross-validation)")
+    group.add_argument("-C", type=float, metavar="C", help="penalty for errors (default: selected by cross-validation)")
     text = f"largest number of rows on which the widths are learned (default: {usual.subset_size})"
     group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
     group = parser.add_argument_group("rows")

@@ -14,7 +14,7 @@ from slide_gui import __version__
 from slide_gui.blas import set_threads
 from slide_gui.cli.console import UsageError, add_json, interruptible, warn
 
-_RESUMES = "an interrupted run resumes where it stopped"
+_RESUMES = "if interrupted, the same command resumes where it stopped"
 # This table maps each subcommand to the module of `slide_gui.cli` that defines it in `COMMANDS`, and to its help text.
 _COMMANDS = {
     "datasets": ("data", "list data sets, download their files, or describe one"),
@@ -31,7 +31,7 @@ _COMMANDS = {
     "predict": ("predict", "classify new rows with a model that `train --save-model` or `try --save-model` has saved"),
     "features": ("predict", "compute the representations [h⁰ | … | hˡ] of new rows with a saved model"),
     "decide": ("runs", "explain a stored classifier's prediction for an image, and find changes that alter it"),
-    "runs": ("store", "list, show, check, delete and export stored runs"),
+    "runs": ("store", "list, show, check, delete, restore and export stored runs"),
     "benchmark": ("evaluation", f"compare all methods on all data sets, as in the paper's tables; {_RESUMES}"),
     "reproduce": ("reproduction", f"reproduce every figure and table of the paper on one page; {_RESUMES}"),
     "doctor": ("doctor", "check this installation, and print a remedy for each problem"),

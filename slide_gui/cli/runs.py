@@ -38,7 +38,7 @@ _MOST = 1000  # largest number of splits in a sweep
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, every_fold=True)
-    options.add_stack_options(parser)
+    options.add_stack_options(parser, of_runs=True)
     options.add_run_options(parser)
     options.add_method_options(parser)
     text = "index of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
@@ -143,7 +143,7 @@ def _run_figure(path: Path) -> RunFigure:
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, every_fold=True)
-    options.add_stack_options(parser, axes=True)
+    options.add_stack_options(parser, axes=True, of_runs=True)
     options.add_run_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
