@@ -65,14 +65,14 @@ def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, 
     Raises
     ------
     DataError
-        If the file begins like UTF-16, but is not.
+        If the file begins like UTF-16, but is not UTF-16.
     """
     first = 0
     while (start := stream.read(len(codecs.BOM_UTF8))) == codecs.BOM_UTF8:  # some programs write the mark twice
         first += len(start)
     stream.seek(first)
     if coding := utf16_coding(start):
-        return _converted(stream, size, coding, "begins like UTF-16 but is not; save it as UTF-8", place)
+        return _converted(stream, size, coding, "begins like UTF-16, but is not UTF-16; save it as UTF-8", place)
     return stream, size - first
 
 

@@ -207,7 +207,7 @@ def _table_of_labels(
     table = read_csv(path, options, allow_no_features=True, progress=NO_PROGRESS)
     left_out = Guess(f"columns {listed_names([columns[k] for k in rest])} left out", "only pixels are features")
     guesses = (*[left_out] * bool(rest), *table.opened.guesses)
-    unlabelled = "" if possible else "the pictures have no labels; choose or add their column, or move the table away"
+    unlabelled = "" if possible else "the pictures have no labels; choose or add a label column, or move the table away"
     return replace(table, opened=replace(table.opened, guesses=guesses, unlabelled=unlabelled))
 
 
@@ -268,7 +268,7 @@ def read_image(path: Path) -> NDArray[np.float32]:
     except DataError:
         raise
     except Exception as error:  # Pillow raises many types of errors, and its warnings of decompression bombs
-        problem = "is a damaged picture or of an unsupported format; remove it, or save it as PNG"
+        problem = "is a damaged picture, or has an unsupported format; remove it, or save it as PNG"
         raise DataError(problem, str(path)) from error
 
 

@@ -382,7 +382,7 @@ def _decimal_commas(cells: list[str], delimiter: bytes, place: str) -> Guess:
     unambiguous = not all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells)
     if not unambiguous and delimiter == b",":  # programs that write decimal commas separate cells by semicolons
         problem = f"has numbers like {cells[0]!r}"
-        raise DataError(f"{problem}; write all with decimal points and without thousands separators", place)
+        raise DataError(f"{problem}; write all numbers with decimal points and without thousands separators", place)
     remedy = "" if unambiguous else "; if the commas separate thousands, save the table without them"
     return Guess("commas read as decimal commas", f"cells have numbers like {cells[0]}{remedy}", sure=unambiguous)
 

@@ -370,7 +370,7 @@ class ParameterPanel(VerticalScroll):
         self._opened_as = self._add_button("How the files were read…", "Show or change how the files are read")
         self._opened_as.clicked.connect(self.reading_requested)
         self._layout.addSpacing(4)
-        tip = "Compare SLIDE with an SVM on the raw features in about a minute"
+        tip = "Compare SLIDE with an SVM on the raw features within the time limit in Settings"
         self._try = self._add_button("Try on my data", tip, "wash", clicked=self._actions["try"].trigger)
         self._layout.addSpacing(8)
 
