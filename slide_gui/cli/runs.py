@@ -55,7 +55,7 @@ def _train(arguments: argparse.Namespace) -> int:
     figures = {path: _run_figure(path) for path in arguments.figure}
     for option, outputs in (("--save-model", arguments.save_model), ("--figure", figures)):
         if outputs and arguments.folds is not None:
-            raise UsageError(f"{option} is for one run, but --folds trains several; leave out one of them")
+            raise UsageError(f"{option} is for one run, but --folds trains several runs; leave out one of them")
     source, output = options.data_source(arguments, evaluate=arguments.evaluate), arguments.store
     options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source])
     options.check_model_output(arguments.save_model)
@@ -277,7 +277,7 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         yield f"{fold}split {point.split}, seed {point.seed}: {selected}test error {run.rate}"
     if state.final:
         mean = mean_rate(state.final, every_split=True)
-        spread = "" if mean.n_splits == 1 else f", standard deviation over splits {100 * mean.spread:.2f}"
+        spread = "" if mean.n_splits == 1 else f", standard deviation over splits {100 * mean.spread:.2f} %"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
 
 

@@ -295,7 +295,7 @@ def solve(
     box = Box.of(y, limit, ridge if weights is None else ridge / weights)
     steady = MonotonicProgress(progress)
     scratch = ScratchBuffer() if scratch is None else scratch
-    considered = n  # number of points that may have initial coefficients other than 0
+    considered = n  # number of points whose initial coefficients may differ from 0
     if start is not None:
         beta = _feasible(start, box)
     elif n > WHOLE:
