@@ -85,13 +85,13 @@ def read_csv(
     If the first line has two sizes and class names, as in scikit-learn's iris.csv, the last column has the labels 0, 1,
     … of these classes. The columns then have no names.
 
-    The file may be compressed by gzip. The text is UTF-8, UTF-16, or else Windows-1252. Before
-    the column names or the first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments.
-    Blank lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out.
-    Line breaks in quoted cells become spaces. A cell of eight or more numbers, separated by spaces, becomes several
-    cells if most rows have one with equally many numbers; the other rows are refused. Then no pixel is guessed to be
-    the label, and groups are sets if a text column has their names.
-    Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
+    The file may be compressed by gzip. The text is UTF-8, UTF-16, or else Windows-1252. Before the column names or the
+    first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines, and lines
+    of empty cells above the table, are skipped. Rows of empty cells at the end are left out. Line breaks in quoted
+    cells become spaces. If most rows have a cell with the same number of values (eight or more), separated by spaces,
+    this cell becomes several cells. Rows without such a cell are refused. No pixel is then guessed to be the label, and
+    a text column with names of sets divides the rows into these sets. Either all numbers have decimal points, or all
+    have decimal commas. Missing cells become NaN.
 
     Parameters
     ----------
