@@ -59,7 +59,7 @@ def assemble(
     ------
     DataError
         If there are several training or test sets, or if the two sets differ in their features or have no class in
-        common. Also if a number is not finite as float32, or if an option does not fit the data.
+        common. The error is also raised if a number is not finite as float32, or if an option does not fit the data.
     """
     if not all(part.opened.columns for part in parts):
         refuse_columns(reading, parts[0].place)

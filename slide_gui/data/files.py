@@ -163,7 +163,8 @@ def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
     Raises
     ------
     DataError
-        Same as for `check_folder`. Also if one of the files exists and was changed, or was not written by the program.
+        Same as for `check_folder`. The error is also raised if one of the files exists and was changed, or was not
+        written by the program.
     OSError
         If the record cannot be written.
     """

@@ -151,7 +151,7 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             parts, left = [], most + 1
-            # Read in blocks, because read() allocates memory for as many bytes as it is asked for.
+            # Read in blocks, because read() allocates memory for all bytes that it is asked for.
             while left > 0 and (part := file.read(min(left, _BLOCK))):
                 parts.append(part)
                 left -= len(part)
@@ -199,8 +199,8 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     Raises
     ------
     DataError
-        If the declared size is impossible or exceeds the memory limit, or if the checksum or the size is wrong. Also
-        if the member is encrypted, or compressed by a method other than deflate.
+        If the declared size is impossible or exceeds the memory limit, or if the checksum or the size is wrong. The
+        error is also raised if the member is encrypted, or compressed by a method other than deflate.
     """
     place = f"{path}, {member.filename}"
     if member.flag_bits & 1:

@@ -55,8 +55,9 @@ def read_new_rows(
     Raises
     ------
     DataError
-        If the file cannot be read, if it lacks a feature, or if a feature contains text or missing cells. Also if there
-        are several training sets or test sets, or if pixels do not have the scale of the training set.
+        If the file cannot be read, if it lacks a feature, or if a feature contains text or missing cells. The error is
+        also raised if there are several training sets or test sets, or if pixels do not have the scale of the training
+        set.
     """
 
     def read_table(path: Path, *, reading: ParseOptions, progress: Progress) -> DataPart:

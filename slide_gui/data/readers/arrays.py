@@ -183,7 +183,8 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     Raises
     ------
     DataError
-        Same as for `read_npy`. Also if no array has a name for rows, or if the arrays are those of a sparse matrix.
+        Same as for `read_npy`. The error is also raised if no array has a name for rows, or if the arrays are those of
+        a sparse matrix.
     """
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
     if {"data", "format", "shape"} <= members.keys():

@@ -112,8 +112,8 @@ def read_csv(
     Raises
     ------
     DataError
-        If the file is empty, if a label is missing, or if all columns are left out. Also if a line has the wrong number
-        of cells or a number that is not finite; the message then names the line.
+        If the file is empty, if a label is missing, or if all columns are left out. The error is also raised if a line
+        has the wrong number of cells or a number that is not finite; the message then names the line.
     """
     place, size = str(path), path.stat().st_size
     with path.open("rb") as file:

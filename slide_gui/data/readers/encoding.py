@@ -93,8 +93,8 @@ def utf8_stream(
     Raises
     ------
     DataError
-        If the text is neither UTF-8 nor Windows-1252, nor UTF-16. Also if a gzip file is damaged
-        or its contents do not fit into memory.
+        If the text is not UTF-8, UTF-16 or Windows-1252. The error is also raised if a gzip file is damaged or its
+        contents do not fit into memory.
     """
     if stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
         stream, size = _unpacked(stream, place, progress)

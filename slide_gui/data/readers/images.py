@@ -58,7 +58,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     ------
     DataError
         If there are no pictures, or if a picture cannot be read, has more than 65 536 pixels or differs in size from
-        the first picture. Also if the pixels do not have the scale of `level`.
+        the first picture. The error is also raised if the pixels do not have the scale of `level`.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
@@ -82,14 +82,14 @@ def read_labelled(
 
     The pictures are in the folder or in two levels of subfolders. If subfolders have “test” in their names, only a
     table with “test” in its name labels the pictures in them. File names may lack the suffix, and may include the
-    subfolders, separated by slashes or backslashes. Upper and lower case are the same, unless the names of two
+    subfolders, separated by slashes or backslashes. Upper and lower case are not distinguished, unless the names of two
     pictures differ only in case. Pictures without a label and rows without a picture are left out, and notes report
     them.
 
     The labels are in the column of the option `label_column`, in the only column named label, labels, class, y or
-    target, or in the only other column. Empty columns do not count, and row numbers in the first column do not, either.
-    If the label column of the training set is known, it comes first, and no other column has the labels of a test set
-    except one with a name for labels. Tables of sample predictions are left out.
+    target, or in the only other column. Empty columns and row numbers in the first column do not count. If the label
+    column of the training set is known, a column with this name is preferred. In a test set, only this column or a
+    column with a name for labels may then have the labels. Tables of sample predictions are left out.
 
     Parameters
     ----------

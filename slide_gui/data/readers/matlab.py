@@ -38,8 +38,8 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     Raises
     ------
     DataError
-        If the file is damaged, has version 7.3 or big-endian numbers, or declares more data than it can hold. Also if
-        rows or labels are text, sparse or complex, or no array has a known name.
+        If the file is damaged, has version 7.3 or big-endian numbers, or declares more data than it can hold. The error
+        is also raised if rows or labels are text, sparse or complex, or no array has a known name.
     """
     place, size = str(path), path.stat().st_size
     arrays: dict[str, NDArray[Any]] = {}

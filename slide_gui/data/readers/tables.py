@@ -136,7 +136,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     Raises
     ------
     DataError
-        Same as for `read_amat`; also if the archive is damaged or has no .amat member.
+        Same as for `read_amat`. The error is also raised if the archive is damaged or has no .amat member.
     """
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
@@ -283,8 +283,9 @@ def read_table(
     Raises
     ------
     DataError
-        If the table is empty or has fewer than two columns, or a line has the wrong number of cells. Also if a label is
-        missing, a number is not finite as float32, or the rows do not fit into memory. Other missing cells become NaN.
+        If the table is empty or has fewer than two columns, or a line has the wrong number of cells. The error is also
+        raised if a label is missing, a number is not finite as float32, or the rows do not fit into memory. Other
+        missing cells become NaN.
     """
     table: Table | None = None
     rest, done, line, step = b"", 0, rows.first_line, _BLOCK
