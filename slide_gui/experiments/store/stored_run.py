@@ -257,7 +257,7 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Create the row of a run from its result, and from its date, tags and deletion, which the result lacks."""
+        """Create the row of a run from its result and from its date, tags and deletion mark, which the result lacks."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
