@@ -19,10 +19,10 @@ _NOTCH = 120  # Angle of one step of a mouse wheel in eighths of a degree; touch
 class NumberSlider(QWidget):
     """A slider with a label, a number field, and additional text such as a unit.
 
-    The mouse wheel and the arrow keys move the slider in steps; a typed number is rounded to the nearest step. If it is
-    outside the range, a tooltip states the range. A double-click on the slider or a label restores the default. The Tab
-    key stops at the slider but not at the number field. To edit the number, the user clicks it, or types a digit while
-    the slider has the focus.
+    While the slider has the focus, the mouse wheel and the arrow keys move it in steps. A typed number is rounded to
+    the nearest step. If it is outside the range, a tooltip states the range. A double-click on the slider or a label
+    restores the default. The Tab key stops at the slider but not at the number field. To edit the number, the user
+    clicks it, or types a digit while the slider has the focus.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def _shortest(value: float) -> str:
 class _Slider(QSlider):
     """A horizontal slider that also reacts to the Delete key and to typed digits. Its parent handles double-clicks.
 
-    A click moves the handle to the mouse pointer, and the mouse wheel moves it in steps. The signal `reset` reports the
-    Delete key. The signal `typed` reports a digit typed while the slider has the focus.
+    A click moves the handle to the mouse pointer. The signal `reset` reports the Delete key. The signal `typed` reports
+    a digit typed while the slider has the focus.
     """
 
     reset = Signal()
@@ -246,8 +246,9 @@ class _Slider(QSlider):
         event.ignore()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._turned += event.angleDelta().y()
-        steps = int(self._turned / _NOTCH)
-        self._turned -= steps * _NOTCH
-        self.setValue(self.value() + steps)
-        event.accept()
+        """Move the handle in steps if the slider has the keyboard focus; otherwise let the surrounding area scroll."""
+        event.setAccepted(self.hasFocus())
+        if event.isAccepted():
+            turned = self._turned + event.angleDelta().y()
+            self._turned = int(math.fmod(turned, _NOTCH))
+            self.setValue(self.value() + int(turned / _NOTCH))

@@ -90,8 +90,7 @@ def test_that_a_drag_also_from_beside_the_handle_changes_while_it_moves_and_sett
     slider, changed, settled = noise
     track = bar(slider)
     for start in (track.handle().center(), QPoint(180, track.height() // 2)):
-        changed.clear()
-        settled.clear()
+        del changed[:], settled[:]
         QTest.mousePress(track, Qt.MouseButton.LeftButton, pos=start)
         assert abs(track.handle().center().x() - start.x()) <= 2
         for step in (10, 20, 30):
@@ -127,14 +126,15 @@ def test_that_an_integer_box_explains_wrong_text_and_restores_its_value(shown):
         wait(lambda: QToolTip.text() == "Rows: enter an integer from 2 to 90.")
 
 
-def test_that_the_wheel_changes_a_box_only_while_it_has_the_focus(shown):
-    box = shown(ElidedBox(None), 200, 30)
-    box.addItems(["a", "b"])
-    box.clearFocus()
-    for index in (0, 1):
-        wheel(box, box.rect().center(), -120)
-        assert box.currentIndex() == index
-        box.setFocus()
+def test_that_the_wheel_changes_a_box_or_slider_only_while_it_has_the_focus(noise):
+    box, slider = ElidedBox(noise[0]), bar(noise[0])
+    box.addItems(["b", "a"])
+    box.show()
+    for turned, other, read, values in ((box, slider, box.currentIndex, (0, 1)), (slider, box, slider.value, (30, 29))):
+        for focused, value in zip((other, turned), values, strict=True):
+            focused.setFocus()
+            wheel(turned, turned.rect().center(), -120)
+            assert read() == value
 
 
 @pytest.mark.parametrize(
