@@ -157,12 +157,12 @@ class DrawingCanvas(Picker):
             painter.drawImage(grid.frame, self._image())
             frame(painter, grid.frame, theme.line)
             self._cross_missing(painter, grid.rect)
-            halo = washed(theme.paper, 0.8)
-            for index, colour in self._pins:
-                if 0 <= index < self._count:
-                    ring(painter, grid.rect(index), colour, halo)
             if self._current is not None:
                 self._paint_cursor(painter, grid, self._current)
+            halo = washed(theme.paper, 0.8)
+            for index, colour in self._pins:  # Above the cursor, so that a click on a pixel shows its effect.
+                if 0 <= index < self._count:
+                    ring(painter, grid.rect(index), colour, halo)
             focus_ring(painter, self, grid.frame)
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
