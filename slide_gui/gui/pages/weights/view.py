@@ -157,9 +157,8 @@ class ShownImage(QObject):
     @Slot()
     def toggle_mean(self) -> None:
         """Show the mean of the training images, or return to the training image that was shown before."""
-        sample = self._workspace.state.selection.sample
         # The value ~k selects the mean image. It encodes k, so that training image k can be shown again.
-        self._workspace.select(sample=~sample)
+        self._workspace.select(sample=~self._workspace.state.selection.sample)
 
     def show_test(self, row: int) -> None:
         """Show a test image until the user selects a training image."""

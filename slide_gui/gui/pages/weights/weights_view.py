@@ -13,7 +13,7 @@ from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import NO_LAYER, ImageRow, View, ViewContext
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.controls import wrapped
+from slide_gui.gui.widgets.controls import label, wrapped
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas, FeatureBars
 from slide_gui.gui.widgets.layouts import flush, placed
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -73,7 +73,8 @@ class WeightsView(View):
     """The image with marks at pinned pixels, next to tiles with one column per layer.
 
     The top row of tiles shows all rows of W. The rows below show the rows of W of the selected and the pinned pixels.
-    Below the image are the table with the selected weight of each layer and the colour bar, if there is space.
+    Below the image are the table with the selected weight of each layer, the colour bar, and a hint that names the
+    actions of the mouse, if there is space.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -89,7 +90,7 @@ class WeightsView(View):
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
         image_row = ImageRow(self._shown, self._workspace.worded, self)
-        self.readout, self._bar = Readout(self), ColorBar(self)
+        self.readout, self._bar, self.hint = Readout(self), ColorBar(self), label("", self, wraps=True)
         tip = "While you drag, layer 1 is exact; the other layers are approximate until they are fitted"
         self._noise = NumberSlider("Noise level", (0.0, LARGEST_NOISE, 0.01, 0.3), tip, self)
         self._noise.hide()
@@ -99,7 +100,7 @@ class WeightsView(View):
         self.tiles.row_removed.connect(self._release)
         self._scroll = placed(row, TileScroll(self.tiles, self), 1)
         column = flush(QVBoxLayout(self._left))
-        for part in (self._pointer, image_row, self.readout, self._bar, self._noise):
+        for part in (self._pointer, image_row, self.readout, self._bar, self._noise, self.hint):
             column.addWidget(part)
         self._arranged: object = None  # The contents for which the widgets were last arranged.
         self._shown.changed.connect(self._show_image)
@@ -143,6 +144,7 @@ class WeightsView(View):
         self._left.setFixedWidth(width)
         # With a fixed size, the table does not move other widgets when its numbers change.
         self.readout.setFixedSize(width, numbers)
+        self.hint.setVisible(left >= tall + self.hint.heightForWidth(width) + 8)
 
     # Contents --------------------------------------------------------------------------------------------------
 
@@ -157,6 +159,8 @@ class WeightsView(View):
             self.bars.set_values(values, dataset.feature_names)
             self.bars.set_missing(self._shown.missing)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
+        action = "click to pin it, or drag to draw" if dataset.image_shape else "or click to pin it"
+        self.hint.setText(self._workspace.worded(f"Point at a pixel to see its weights, {action}."))
         self._left.show()
 
     @Slot()
@@ -223,11 +227,9 @@ class WeightsView(View):
 
     def numbers(self) -> str:
         """Return a text table of the rows of W that reconstruct the exported pixels, or "" if no row is up to date."""
-        names, cells = [], []
-        for feature in self._pixels.exported():
-            for k, row in self._source.fresh_rows(feature):
-                names.append((self._workspace.feature_name(feature), str(k)))
-                cells.append(np.roll(row.weights, 1))  # In the text table, the bias comes before the weights.
+        rows = [(feature, *fresh) for feature in self._pixels.exported() for fresh in self._source.fresh_rows(feature)]
+        names = [(self._workspace.feature_name(feature), str(k)) for feature, k, _ in rows]
+        cells = [np.roll(row.weights, 1) for *_, row in rows]  # In the text table, the bias comes before the weights.
         heads = ("bias", *self._workspace.feature_names)
         return table_text((self._workspace.worded("weights of pixel"), "layer"), names, heads, cells) if cells else ""
 
