@@ -179,7 +179,7 @@ def test_that_the_tour_leaves_undo_and_pixel_as_before_waits_for_requested_jobs_
     window.tour.card.next.click()
     assert not window.tour.is_running
     assert not training.running
-    assert (window.workspace.history.index(), window.workspace.state) == (index, state)
+    assert (window.workspace.history.count(), window.workspace.state) == (index, state)
     assert window.weights_page.pixels.feature is None
     training.start(lambda progress: [progress.report(0.0) for _ in itertools.count()], None)
     assert "running job" in window.actions_by_name["tour"].follow()

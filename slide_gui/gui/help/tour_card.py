@@ -70,8 +70,8 @@ class TourCard(QFrame):
         self.action, self.result = label("", self, "", wraps=True), label("", self, "", wraps=True)
         for each in (self._rule, self.state, self._title):
             column.addWidget(each)
-        for each in (self.action, self.result):
-            column.addWidget(each, 1)
+        for stretch, each in enumerate((self.action, self.result), 1):
+            column.addWidget(each, stretch)  # Side by side, the result is wider, because its text is longer.
             # Markdown may refer to files and web pages. This text may be shown as Markdown, because it comes from this
             # program.
             each.setTextFormat(Qt.TextFormat.MarkdownText)
@@ -92,8 +92,7 @@ class TourCard(QFrame):
         self.action.setText(shown.action)
         self.result.setText(shown.result)
         self.result.setVisible(bool(shown.result))
-        flags = Qt.TextInteractionFlag
-        has_links = "](" in shown.action
+        flags, has_links = Qt.TextInteractionFlag, "](" in shown.action
         self.action.setTextInteractionFlags(flags.TextBrowserInteraction if has_links else flags.NoTextInteraction)
         for button, word, tip in zip((self.leave, self.next), words, tips, strict=True):
             button.setText(word)

@@ -354,6 +354,7 @@ class Tour(QObject):
         if before.opened is not None:
             if before.opened.dataset is window.workspace.dataset:
                 window.workspace.history.setIndex(before.history)
+                window.workspace.history.drop()
             window.workspace.restore(before.opened, before.opened.state or _STATE)
         window.pages.choose(before.page, before.choices)
         window.panel.more.setChecked(before.shows_more)

@@ -44,7 +44,7 @@ class UndoHistory(QUndoStack):
         if last is not None:
             last.gesture = ""
 
-    def drop(self, apply: Callable[[Any], object]) -> None:
+    def drop(self, apply: Callable[[Any], object] | None = None) -> None:
         """Remove all changes recorded with the function `apply`, and all undone steps, from the history."""
         steps = [cast("_Change", self.command(number)) for number in range(self.index())]
         others = [(step.text(), step.apply, step.before, step.after) for step in steps if step.apply != apply]
