@@ -86,6 +86,7 @@ def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_
     wait(lambda: sum(point.state == "done" for point in page.points()) >= 20)
     assert set(jobs) <= READING
     assert "shipped" in page.status.text()
+    assert (page.status.toolTip().split("\n")[1:2], page._plot.toolTip()) == (["The paper:"], "")
     assert {point.depth for point in page.points()} == {0, 1, 2, 3, 4}
     assert page.numbers()
     assert page.export_options()

@@ -26,8 +26,6 @@ def drawn(height, width, name="given"):
 
 
 OPENED = partial(drawn, 12, 12)
-
-
 of_the_usual_size = pytest.mark.parametrize("data", [drawn(28, 28)], ids=["28 × 28"])
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # Delay between the last movement of a slider and the start of an estimate.
+_GLOSSARY = "The glossary in the guide (F1) explains terms such as criterion, width and guard"
 _NEAR = 0.004  # Difference below which two noise levels are treated as equal.
 
 
@@ -95,7 +96,6 @@ class CurvesPage(Page):
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.status = placed(self.column, label("", self, wraps=True, height=32))
-        self.status.setToolTip("The glossary in the guide (F1) explains terms such as criterion, width and guard")
 
     # Settings ---------------------------------------------------------------------------------------------------
 
@@ -312,7 +312,8 @@ class CurvesPage(Page):
         self._plot.set_paper(paper)
         key, statements = sensitivity()
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
-        self._plot.setToolTip(statements if is_paper_figure else "")
+        # The plot itself has no tooltip, which would cover the label of the point under the mouse.
+        self.status.setToolTip(f"{_GLOSSARY}\n{statements}" if is_paper_figure else _GLOSSARY)
         self._show_status(points, setting)
         # A plot that shows only the paper's error has no placeholder, so the status line explains why there are no
         # points.
