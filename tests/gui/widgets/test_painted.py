@@ -371,9 +371,10 @@ def test_that_more_error_is_darker_and_noise_levels_that_differ_by_rounding_shar
     assert least > middle > most
     assert heat_map.color(2, 0) == QColor(LIGHT.background), "a hole"
     assert [heat_map.item(row, 1).text() for row in range(3)] == ["2.20", "1.50", "3.00"]
-    heat_map.set_points([ErrorPoint(0.5, 1, rate(1.0), "a", "refining"), ErrorPoint(0.6, 1, None, "", "running")])
+    for state, bounds in (("done", " 1.00 %,"), ("refining", "")):  # no range without a result
+        heat_map.set_points([ErrorPoint(0.5, 1, rate(1.0), "a", state), ErrorPoint(0.6, 1, None, "", "running")])
+        assert heat_map._legend[0] == f"test error,{bounds} by depth and noise level 1 − p"
     assert [heat_map.item(0, column).text() for column in range(2)] == ["≈ 1.00", "…"]
-    assert heat_map._legend[0] == "test error, by depth and noise level 1 − p", "no range without a result"
     assert heat_map.color(0, 0) == QColor(LIGHT.background)
 
 

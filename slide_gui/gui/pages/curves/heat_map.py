@@ -46,7 +46,7 @@ class HeatMap(ColorTable):
                 cells[place] = ColorCell(text, tip, (point.error - low) / max(high - low, 1e-12))
             else:
                 cells[place] = ColorCell(f"≈ {text}" if point.is_known else text, tip)
-        bounds = f" {percentage(low)} to {percentage(high)} %," if errors else ""
+        bounds = f" {' to '.join(dict.fromkeys(map(percentage, (low, high))))} %," if errors else ""
         legend = f"{part} error,{bounds} by depth and noise level 1 − p"
         words = [counted(len(points), "point"), *filter(None, [best_words(points, mark)])]
         self.set_outlined([place for place, point in self._points.items() if point.chosen])

@@ -42,8 +42,8 @@ class SweepDialog(FormDialog):
         self.splits = self.add_row("Splits", splits, "training/validation splits; five splits form a cross-validation")
         self.seeds = self.add_row("Seeds", seeds, "random seeds for splits and classifiers, separated by commas")
         self.labels = self.add_row("Labels", labels, "number of labelled rows that each run uses for training")
-        self.criterion = self.add_row("Criterion", QComboBox(self), "The learned widths minimise this criterion")
-        self.part = self.add_row("Evaluate on", QComboBox(self), "The plotted errors are counted on these rows")
+        self.criterion = self.add_row("Criterion", QComboBox(self), "criterion that the learned widths minimise")
+        self.part = self.add_row("Evaluate on", QComboBox(self), "rows on which the plotted errors are counted")
         self.choice = QCheckBox("Select the best noise level and depth on validation rows", self)
         self.choice.setToolTip(
             "Every run is trained on 80 % of the training set and also evaluated on the other 20 %. With the "
