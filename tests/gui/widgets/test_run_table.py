@@ -65,11 +65,11 @@ def order(table):
 
 
 def test_that_the_newest_run_is_first_and_columns_sort_as_numbers_with_empty_cells_last(table):
-    view, error = table.view, TITLES.index("Error %")
-    assert order(table) == "dcba"
-    assert column(table, "Error %") == ["30.00", "10.40", "2.15", "1.33"]
+    view, error, role = table.view, TITLES.index("Error %"), Qt.ItemDataRole
+    assert (order(table), column(table, "Error %")) == ("dcba", ["30.00", "10.40", "2.15", "1.33"])
+    assert "\n" in view.model().headerData(TITLES.index("Split"), Qt.Orientation.Horizontal, role.ToolTipRole)
     right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-    assert view.model().index(0, error).data(Qt.ItemDataRole.TextAlignmentRole) == right
+    assert view.model().index(0, error).data(role.TextAlignmentRole) == right
     for title, sense, wanted in (("Error %", "Ascending", "abcd"), ("C", "Descending", "acbd")):
         view.sortByColumn(TITLES.index(title), Qt.SortOrder[f"{sense}Order"])
         assert order(table) == wanted

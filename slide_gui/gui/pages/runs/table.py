@@ -46,7 +46,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, named, with_keys
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, keys_text, label, named, with_keys, wrapped
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import ARROWS, MIDDLE, RIGHT, paint_placeholder
 from slide_gui.text import count, counted, level, plain, spreadsheet_text
@@ -160,7 +160,7 @@ class RunModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _LEADS[section] + column.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{column.tip}. Click to sort."
+            return wrapped(f"{column.tip}. Click to sort.")
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if column.is_number else MIDDLE
         return None
