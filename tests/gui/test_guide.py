@@ -164,8 +164,7 @@ def test_that_the_tour_leaves_undo_and_pixel_as_before_waits_for_requested_jobs_
     window.start([])
     at_rest(window)
     window.workspace.set_parameters(noise=0.6, depth=1)
-    index, state = window.workspace.history.index(), window.workspace.state
-    waiting = []
+    index, state, waiting = window.workspace.history.index(), window.workspace.state, []
     monkeypatch.setattr("slide_gui.gui.shell.tour._show_misclassified", waiting.append)
     window.tour.start()
     for _ in range(len(STOPS) - 1):

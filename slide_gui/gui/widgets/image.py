@@ -355,17 +355,16 @@ class FeatureBars(Picker):
 
     def _paint_marks(self, painter: QPainter) -> None:
         theme, box = theme_of(self), self.plot()
-        for index, colour in self._pins:
+        cursor = [] if self._current is None else [(self._current, QColor(theme.accent), 4.0)]
+        for index, colour, width in [*cursor, *((*pin, 2.0) for pin in self._pins)]:
             if 0 <= index < self._count:
-                self._outline(painter, index, colour)
+                self._outline(painter, index, colour, width)
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
         foot = QRectF(box.x(), box.bottom() + 2, box.width(), FOOT - 2)
         first, last = (self._names[0], self._names[-1]) if self._names else ("0", str(self._count - 1))
         text = f"{first} … {last}"
         if self._current is not None:
-            self._outline(painter, self._current, QColor(theme.accent))
-            painter.setPen(QColor(theme.muted))
             name = self._names[self._current] if self._names else str(self._current)
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         metrics, width = painter.fontMetrics(), int(box.width())
@@ -375,9 +374,9 @@ class FeatureBars(Picker):
         text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(foot, isolated(text))
 
-    def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:
+    def _outline(self, painter: QPainter, index: int, colour: QColor, line: float) -> None:
         column = self.bar(index)
         if column.width() < 4.0:
             column = QRectF(column.center().x() - 2.0, column.y(), 4.0, column.height())
-        painter.setPen(QPen(colour, 2.0))
+        painter.setPen(QPen(colour, line))
         painter.drawRect(column)

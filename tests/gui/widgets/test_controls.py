@@ -246,12 +246,13 @@ def bars(shown):
 
 
 def test_that_bars_report_like_an_image_point_up_or_down_and_shorten_the_names_at_both_ends(bars, monkeypatch):
-    texts = []
-    hovered, clicked = record(bars.pixel_hovered, bars.pixel_clicked)
+    texts, (hovered, clicked) = [], record(bars.pixel_hovered, bars.pixel_clicked)
     QTest.mouseMove(bars, bars.bar(1).center().toPoint())
     QTest.mouseClick(bars, Qt.MouseButton.LeftButton, pos=bars.bar(2).center().toPoint())
     press(bars, Qt.Key.Key_Right, Qt.Key.Key_Return)
     assert (hovered, clicked) == ([1, 2, 3], [2, 3])
+    bars.set_pins([(3, QColor("#D55E00"))])
+    assert {"#d55e00", LIGHT.accent.lower()} < {bars.grab().toImage().pixelColor(x, 40).name() for x in range(208)}
     bars.set_cursor(None)
     shot, paper = bars.grab().toImage(), QColor(LIGHT.paper)
     for index, above, below in ((0, True, False), (1, False, True), (3, False, False)):
