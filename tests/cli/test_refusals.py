@@ -61,7 +61,7 @@ USAGE = {
     "copies tiny.npz --pixel 9,9": "expected ROW,COLUMN",
     "train tiny.npz --evaluate validation": "validation",
     "train tiny.npz --method magic": "method is 'magic'; it must be one of",
-    "train tiny.npz --widths 1,two": "widths is '1,two'; it must be learn, median or positive numbers for the input",
+    "train tiny.npz --widths 1,two": "widths is '1,two'; it must be learn, median or numbers from 1e-100",
     "train tiny.npz --figure picture.pdf": "must begin with confusion or widths and end in .pdf",
     "train tiny.npz --figure widths.pdf --folds 2": "leave out one of them",
     "train tiny.npz --figure widths.pdf --widths median": "--figure widths is not available, because this run",

@@ -139,7 +139,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
     ("changes", "words"),
     [
         ({"widths": (1.0, 2.0)}, "3 positive numbers"),
-        ({"widths": (1.0, 0.0, 2.0)}, "positive numbers for the input and each layer"),
+        ({"widths": (1.0, 1e-160, 2.0)}, "numbers from 1e-100 to 1e100 for the input and each layer"),
         ({"groups": 5}, "groups is 5, which does not divide the 12 columns"),
         ({"groups": "4"}, "groups is '4'; it must be \"auto\""),
     ],

@@ -92,10 +92,8 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     ndarray of shape (L, n, n), float64
     """
     distances = np.empty((len(sizes), len(Z), len(Z)))
-    for layer, columns in enumerate(blocks_of(sizes)):
-        rows = np.asarray(Z[:, columns], dtype=np.float64)
-        progress.report(0.0)
-        _squared_distances(rows, progress, distances[layer])
+    for columns, out in zip(blocks_of(sizes), distances, strict=True):
+        _squared_distances(np.asarray(Z[:, columns], dtype=np.float64), progress, out)
     return distances
 
 
@@ -271,13 +269,15 @@ def kernel_rounding(squares: Values) -> float:
 
     For vectors a and b and the machine epsilon eps, the error of D = ‖a‖² + ‖b‖² − 2 a·b is at most e = eps·(‖a‖² +
     ‖b‖²). The error of exp(−D) is at most e · exp(−D), where D ≥ (‖a‖ − ‖b‖)². A vector whose norm is much larger than
-    all other norms therefore causes no error: its kernel values with other vectors are 0.
+    all other norms therefore causes no error: its kernel values with other vectors are 0. If products of vectors may
+    overflow, the bound is 1.
     """
-    eps = float(np.finfo(squares.dtype).eps)
-    ordered = np.sort(np.asarray(squares, np.float64))
+    kind, ordered = np.finfo(squares.dtype), np.sort(np.asarray(squares, np.float64))
+    if not ordered[-1] < kind.max / 4:
+        return 1.0
     gaps = np.diff(np.sqrt(ordered))
     largest = float(np.max(2.0 * ordered[1:] * np.exp(-np.square(gaps)), initial=0.0))
-    return min(1.0, eps * max(1.0, largest))
+    return min(1.0, float(kind.eps) * max(1.0, largest))
 
 
 def set_self_kernel(values: Values, points: Indices | None = None) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
-from slide_gui.core.validation import check_flag, check_integer, check_integers, check_number
+from slide_gui.core.validation import check_flag, check_integer, check_integers, check_number, number_or_nan
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,13 @@ class SvmParameters:
 def _checked_widths(widths: object) -> str | tuple[float, ...]:
     if isinstance(widths, str) and widths in WIDTHS:
         return widths
-    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or positive numbers for the input and each layer"
-    if not isinstance(widths, (tuple, list)) or not widths:
-        raise ValueError(refusal)
-    try:
-        return tuple(check_number("widths", width, positive=True) for width in widths)
-    except ValueError:
-        raise ValueError(refusal) from None
+    numbers = tuple(map(number_or_nan, widths)) if isinstance(widths, (tuple, list)) else ()
+    if not numbers or not all(1e-100 <= number <= 1e100 for number in numbers):
+        raise ValueError(
+            f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or numbers from 1e-100 to 1e100 for the input and "
+            "each layer"
+        )
+    return numbers
 
 
 @dataclass(frozen=True)
