@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
-from slide_gui.cli.console import UsageError, add_json, interruptible, warn
+from slide_gui.cli.console import UsageError, add_json, interruptible, print_line, warn
 
 _RESUMES = "if interrupted, the same command resumes where it stopped"
 # This table maps each subcommand to the module of `slide_gui.cli` that defines it in `COMMANDS`, and to its help text.
@@ -90,6 +90,10 @@ class _Parser(argparse.ArgumentParser):
                 self.set_defaults(run=run)
             self.set_defaults(computes=command not in _WITHOUT_PRODUCTS)
         return super().parse_known_args(*arguments, **given)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # The method of `argparse` ignores a full disk if Python does not buffer the output (PYTHONUNBUFFERED).
+        print_line(message.removesuffix("\n"), file)
 
     def error(self, message: str) -> NoReturn:
         misplaced = message.endswith("required: DATA") or "--seeds: invalid" in message

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -152,8 +152,7 @@ def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
     k, n = matrix.shape
     error = int(matrix.sum()) / matrix.size
     if bool((matrix == matrix[0]).all()):
-        one = ErrorRate.of_run(error, n)
-        return ErrorRate(error, one.low, one.high, n, k)
+        return replace(ErrorRate.of_run(error, n), n_splits=k)
     if n < 2:
         return None
     crossed = crossed_mean(matrix)

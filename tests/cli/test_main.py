@@ -60,10 +60,11 @@ def test_that_output_on_windows_is_utf_8_and_discarded_without_a_reader(monkeypa
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_that_output_to_a_full_disk_is_one_error(tmp_path, monkeypatch):
-    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     script = "import os, sys\nfrom slide_gui.cli import main\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n"
-    code, _, err = started(tmp_path, "-c", f"{script}sys.exit(main(['datasets', 'list']))")
-    assert (code, err) == (1, "slide-gui: No space left on device; free some space, or choose another path\n")
+    for unbuffered, arguments in (("", ["datasets", "list"]), ("1", ["try", "--help"])):
+        monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+        code, _, err = started(tmp_path, "-c", f"{script}sys.exit(main({arguments}))")
+        assert (code, err) == (1, "slide-gui: No space left on device; free some space, or choose another path\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="output on Windows is UTF-8")

@@ -31,7 +31,6 @@ USAGE = {
     "fit": "DATA",
     f"train small.npz --seed {10**19}": f"seed is {10**19}; it must be an integer, 0 to {10**18}",
     "fit small.npz --noise 1": "noise is 1.0",
-    "fit small.npz --noise much": "--noise",
     "fit small.npz -o a.npz --output=b.npz": "argument -o/--output: this option is given more than once",
     "train tiny.npz --figure widths.pdf --figure widths.svg": "argument --figure: this option is given more than once",
     "sweep tiny.npz --store r --figure a.pdf --figure ./a.pdf": "two of the outputs a.pdf, a.pdf are the same file",
