@@ -43,6 +43,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         Number of SMO steps of the SVM solver.
     n_features_in_ : int
         Number of features d.
+    feature_names_in_ : ndarray of str, shape (d,)
+        Names of the features, if X was a data frame whose column names are all strings.
 
     Examples
     --------

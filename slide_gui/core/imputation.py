@@ -57,6 +57,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         Number of EM passes, or 1 if no cell is missing.
     n_features_in_ : int
         Number of features d.
+    feature_names_in_ : ndarray of str, shape (d,)
+        Names of the features, if X was a data frame whose column names are all strings.
 
     Examples
     --------

@@ -92,8 +92,8 @@ def test_that_the_noise_path_of_every_layer_equals_its_weights_and_leaves_out_a_
     stack = fit_stack(images(), StackParameters(depth=3, noise=0.4, dtype="float64"))
     for k, layer in enumerate(stack.layers, start=1):
         np.testing.assert_allclose(stack.noise_path(k).weights(0.4), layer.weights, atol=1e-8)
-    for outside in (0, 4):
-        with pytest.raises(ValueError, match=f"layer is {outside}; this stack has layers 1 to 3"):
+    for outside in (0, 4, 1.5, "1"):
+        with pytest.raises(ValueError, match=f"layer is {outside!r}; this stack has 3 layers, numbered from 1"):
             stack.noise_path(outside)
     rows = np.random.default_rng(0).random((200, 6))
     expected = np.insert(denoiser_weights(scatter_of(rows), 0.3, ridge=0.0), 2, 0.0, axis=0)

@@ -346,9 +346,8 @@ def test_that_rows_near_an_outlier_have_the_margins_of_the_formula_and_norms_tha
     kernel = np.where(model.trained.support == 7, np.exp(-squares), 0.0)
     expected = kernel @ model.trained.coefficients.T + model.trained.biases
     np.testing.assert_allclose(model.margins(rows), expected, atol=1e-9)
-    bounds = {(4.0, 0.0, 1.0, 1e12): 8 / np.e * 2.0**-23, (0.4, 0.1): 2.0**-23, (1e9, 1e9): 1.0, (0.0, np.inf): 1.0}
-    for squares, bound in bounds.items():
-        assert svm_kernel.kernel_rounding(np.array(squares, np.float32)) == pytest.approx(bound, rel=1e-6)
+    for squares, bound in (([4, 0, 1, 1e12], 8 / np.e), ([0.4, 0.1], 1), ([1e9, 1e9], 2**23), ([0, np.inf], 2**23)):
+        assert svm_kernel.kernel_rounding(np.array(squares, np.float32)) == pytest.approx(bound * 2.0**-23, rel=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

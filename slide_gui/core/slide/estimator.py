@@ -76,6 +76,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         The fitted layers and their parameters as an immutable object.
     n_features_in_ : int
         Number of features d.
+    feature_names_in_ : ndarray of str, shape (d,)
+        Names of the features, if X was a data frame whose column names are all strings.
 
     Examples
     --------
@@ -227,8 +229,6 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ------
         ValueError
             If the stack has no such layer.
-        TypeError
-            If the layer is not an integer.
         """
         check_is_fitted(self)
         return self.stack_.noise_path(layer)

@@ -47,6 +47,19 @@ class NoisePath:
     ------
     ValueError
         If `scatter` is not a square matrix of finite numbers, or if the ridge is out of range.
+
+    Examples
+    --------
+    `SLIDE.noise_path` returns the noise path of a fitted layer. This example computes one from the rows, and compares
+    row 2 of its weights with a new fit:
+
+    >>> import numpy as np
+    >>> from slide_gui import SLIDE, NoisePath, Scatter
+    >>> X = (np.random.default_rng(0).random((100, 6)) > 0.5).astype("float32")
+    >>> path = NoisePath(Scatter.of(X).matrix)
+    >>> refit = SLIDE(noise=0.8, depth=1).fit(X)
+    >>> bool(np.allclose(path.rows([2], 0.8), refit.weights_[0][2]))
+    True
     """
 
     def __init__(self, scatter: Array, ridge: float = RIDGE, windows: Windows | None = None) -> None:

@@ -122,8 +122,8 @@ class Stack:
         ValueError
             If the layer does not exist, or if it was read from a file and therefore has no scatter matrix.
         """
-        if not 1 <= layer <= len(self.layers):
-            raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
+        if layer not in range(1, len(self.layers) + 1):
+            raise ValueError(f"layer is {layer!r}; this stack has {len(self.layers)} layers, numbered from 1")
         scatter = self.layers[layer - 1].scatter
         if scatter is None:
             raise ValueError("this stack was read from a file, which contains no scatter matrices; fit the stack again")

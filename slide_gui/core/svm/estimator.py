@@ -119,6 +119,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         The trained model as an immutable object; stored runs contain only `model_.trained`.
     n_features_in_ : int
         Number of columns of the training rows.
+    feature_names_in_ : ndarray of str, shape (n_columns,)
+        Names of the columns, if Z was a data frame whose column names are all strings.
 
     Examples
     --------
