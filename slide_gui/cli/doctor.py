@@ -78,9 +78,7 @@ def _packages() -> list[Finding]:
 
     versions = {name: installed_version(name) for name in PACKAGES}
     findings = [
-        Finding(name, "ok", version)
-        if version is not None
-        else Finding(name, "failed", "not installed", f"pip install {name}")
+        Finding(name, "ok", version) if version else Finding(name, "failed", "not installed", f"pip install {name}")
         for name, version in versions.items()
     ]
     binding = versions["PySide6-Essentials"]

@@ -80,7 +80,11 @@ class _Parser(argparse.ArgumentParser):
         self.register("action", None, _StoreOnce)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
-        """Add the options of the subcommand on the first call, then parse as `argparse` does."""
+        """Add the options of the subcommand on the first call, then parse as `argparse` does.
+
+        Unknown options are refused here rather than by the parser of all subcommands, so that the error message refers
+        to the help of the subcommand.
+        """
         command, self.command = self.command, ""
         if command:
             add_options, run = import_module(f"slide_gui.cli.{_COMMANDS[command][0]}").COMMANDS[command]
@@ -89,7 +93,10 @@ class _Parser(argparse.ArgumentParser):
                 add_json(self)
                 self.set_defaults(run=run)
             self.set_defaults(computes=command not in _WITHOUT_PRODUCTS)
-        return super().parse_known_args(*arguments, **given)
+        parsed, unknown = super().parse_known_args(*arguments, **given)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # The method of `argparse` ignores a full disk if Python does not buffer the output (PYTHONUNBUFFERED).
@@ -97,8 +104,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         misplaced = message.endswith("required: DATA") or "--seeds: invalid" in message
-        remedy = "; write DATA before the options" if misplaced else ""
-        raise UsageError(f"{message}{remedy} (see: {self.prog} --help)")
+        raise UsageError(f"{message}{'; write DATA before the options' if misplaced else ''} (see: {self.prog} --help)")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -83,7 +83,7 @@ USAGE = {
     "fit generated:rectangles --seed -1 -o x.npz": "--seed is -1; give an integer of 0 or more",
     "sweep flowers.csv --widths 1,2 --depth 1,2 --store x.db": "2 widths are given for a run of depth 2; give 3 widths",
     "train flowers.csv --folds 3 --held-out 0.2": "cannot be used together",
-    "train flowers.csv --folds 3 --fold 4": "unrecognized arguments: --fold 4",
+    "train flowers.csv --folds 3 --fold 4": "unrecognized arguments: --fold 4 (see: slide-gui train --help)",
     "train flowers.csv --shape 3by4": "expected rows and columns",
     "sweep tiny.npz": "--store",
     "sweep tiny.npz --store r --noise 0:1:0": "--noise",
