@@ -34,8 +34,7 @@ def source(tmp_path_factory):
 
 def test_that_every_public_name_subcommand_and_page_of_the_window_is_documented(source):
     folder, pages, _ = source
-    names = re.findall(r"\.\. (?:autoclass|data):: (\w+)", pages[folder / "api.md"])
-    assert sorted(names) == sorted(slide_gui.__all__)
+    assert sorted(re.findall(r"\.\. (?:autoclass|data):: (\w+)", pages[folder / "api.md"])) == sorted(slide_gui.__all__)
     headings = re.findall(r"^### slide-gui (.+)$", pages[folder / "command-line.md"], re.MULTILINE)
     assert headings == list(_COMMANDS)
     for page in PAGES:

@@ -82,13 +82,11 @@ def test_that_metadata_changelog_and_citation_name_this_version():
 
 
 def test_that_the_pictures_of_readme_and_appstream_exist_and_are_small():
-    root = ElementTree.parse(LINUX / "slide-gui.metainfo.xml").getroot()
-    for image in root.iter("image"):
+    for image in ElementTree.parse(LINUX / "slide-gui.metainfo.xml").getroot().iter("image"):
         with Image.open(PICTURES / str(image.text).rpartition("/")[2]) as picture:
             assert picture.size == (int(image.attrib["width"]), int(image.attrib["height"]))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = {ROOT / name for name in re.findall(r"(packaging/pictures/[^\s)\"]+)", readme)}
-    assert shown == set(PICTURES.iterdir())
+    assert {ROOT / name for name in re.findall(r"(packaging/pictures/[^\s)\"]+)", readme)} == set(PICTURES.iterdir())
     assert (PICTURES / "moving.gif").stat().st_size <= 2_000_000
     assert len(readme.split()) <= 700
 
@@ -142,8 +140,7 @@ def test_that_a_bundle_lists_the_components_of_its_bill_of_materials(bundle, cap
 @pytest.mark.usefixtures("bundle")
 def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    sentence = r"the desktop bundle lacks this feature.*pip install '.\[cluster\]'"
-    with pytest.raises(ClusterError, match=sentence):
+    with pytest.raises(ClusterError, match=r"the desktop bundle lacks this feature.*pip install '.\[cluster\]'"):
         Cluster(ClusterChoice(workers=2))
 
 

@@ -69,8 +69,7 @@ def _compare(name: str, X: Rows, missing: NDArray[np.bool_], kind: str, *, poole
 def _data() -> Iterator[tuple[str, Rows, int]]:
     """Yield name, rows and the side of the images, or 0 for tables."""
     for name in scaled(_TABLES, _TABLES[:1]):
-        X = getattr(datasets, f"load_{name}")().data
-        yield name.replace("_", " "), X, 8 if name == "digits" else 0
+        yield name.replace("_", " "), getattr(datasets, f"load_{name}")().data, 8 if name == "digits" else 0
     for key in scaled(("mnist", "rectangles", "rectangles-images"), ()):
         data = load(key)
         yield f"{'' if find(key) else 'generated '}{data.name}", _reduced(data.train), _SIDE

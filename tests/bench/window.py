@@ -113,8 +113,7 @@ def _image_seconds(app: Any, widget: Any) -> float:
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtWidgets import QWidget
 
-    size = widget.size() * widget.devicePixelRatioF()
-    image = QImage(size, QImage.Format.Format_RGB32)
+    image = QImage(widget.size() * widget.devicePixelRatioF(), QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(widget.devicePixelRatioF())
     image.fill(0x808080)
 

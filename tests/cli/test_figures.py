@@ -148,8 +148,7 @@ def test_that_an_image_from_a_file_flows_through_the_stack(cli, tiny):
 def test_that_copies_have_the_errors_of_the_library(cli, tiny):
     document = cli("copies tiny.npz --depth 1 --most 8 --seeds 2 --pixel 2,3 -o c.svg --json").json
     dataset = TINY.load()
-    model = fit_model(dataset, StackParameters(depth=1))
-    expected = CopiesStudy(model.stack, dataset.train, most=8, seeds=2).run()
+    expected = CopiesStudy(fit_model(dataset, StackParameters(depth=1)).stack, dataset.train, most=8, seeds=2).run()
     assert document["feature"] == 19
     assert [point["copies"] for point in document["points"]] == [1, 2, 4, 8]
     assert [point["errors"] for point in document["points"]] == [point.errors.tolist() for point in expected.points]
@@ -443,8 +442,7 @@ def test_that_a_feature_of_the_model_cannot_be_the_label_or_be_left_out(cli, tab
     for option in ("--label-column mass", "--label-column 2", "--leave-out mass", "--leave-out 2"):
         assert "column “mass” is a feature" in cli(f"predict model.npz plants.csv {option}", code=1).err
     assert "has no column 'nope'" in cli("predict model.npz plants.csv --leave-out nope", code=1).err
-    by_number = cli("predict model.npz plants.csv --label-column 4 --json").json
-    assert by_number["n_test"] == 90
+    assert cli("predict model.npz plants.csv --label-column 4 --json").json["n_test"] == 90
     without_labels = cli("predict model.npz plants.csv --leave-out 4 --json").json
     assert without_labels == cli("predict model.npz plants.csv --label-column none --json").json
 
@@ -489,8 +487,7 @@ def test_that_cells_and_errors_are_those_of_the_imputer_and_the_report_is_a_tabl
 
 def test_that_an_empty_column_stays_empty_and_a_complete_table_does_not_change(cli):
     Path("t.csv").write_text("a,b,c\n1,,2\n2,,3\n?,,5\n4,,7\n")
-    document = cli("fill t.csv -o filled.csv --json").json
-    assert [column["filled"] for column in document["columns"]] == [1, 0]
+    assert [column["filled"] for column in cli("fill t.csv -o filled.csv --json").json["columns"]] == [1, 0]
     assert [line.split(",")[1] for line in Path("filled.csv").read_text().split()[1:]] == [""] * 4
     assert "columns neither used nor changed: b" in cli("fill t.csv -o filled.csv").out
     Path("t.csv").write_text("a,b\n1,2\n2,3\n3,5\n")

@@ -281,8 +281,7 @@ def test_that_list_names_every_benchmark_and_its_files_and_get_downloads_the_nam
     assert lines["convex"].endswith("convex.zip")
     assert lines["mnist"].endswith("60000 +  10000 rows  no files found; generated data are used instead")
     monkeypatch.setattr("slide_gui.cli.data.download", lambda key, **_: [Path(key) / "file"])
-    document = cli("datasets get convex mnist --json").json
-    assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
+    assert cli("datasets get convex mnist --json").json == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 
 
 def test_that_info_describes_files_and_generated_data_with_their_seed(cli):

@@ -102,8 +102,7 @@ def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny
     assert output.err.splitlines()[1].startswith("7 runs, about ")
     (best,) = output.json["best_on_validation"]
     place = best["noise"], best["depth"]
-    marked = [(p["noise"], p["depth"]) for p in output.json["points"] if p["best_on_validation"]]
-    assert marked == [place] * 2
+    assert [(p["noise"], p["depth"]) for p in output.json["points"] if p["best_on_validation"]] == [place] * 2
     assert [(p["noise"], p["depth"], p["n_test"]) for p in output.json["chosen"]] == [(*place, 9)]
     with RunStore("s.sqlite") as store:
         assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
@@ -211,8 +210,7 @@ def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a
         DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
         DataSource(paths=("x.csv",)),
     ):
-        arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
-        assert data_source(arguments) == source
+        assert data_source(build_parser().parse_args(["fit", "x.csv", *source.words])) == source
         names = {"DataSource": DataSource, "ParseOptions": ParseOptions, "HeldOut": HeldOut}
         assert eval(repr(source), names) == source
         assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source

@@ -110,8 +110,7 @@ def test_that_a_transform_of_a_dask_array_is_lazy_and_block_by_block():
     np.testing.assert_allclose(lazy.blocks[3].compute(), slide.transform(GREY[ENDS[3] : ENDS[4]]), atol=1e-6)
     assert computed == [SIZES[3]]
     np.testing.assert_allclose(lazy.compute(), slide.transform(GREY), atol=1e-6)
-    layers = slide.layers(chunked())
-    np.testing.assert_array_equal(layers[1].compute(), lazy[:, 24:48].compute())
+    np.testing.assert_array_equal(slide.layers(chunked())[1].compute(), lazy[:, 24:48].compute())
     fitted = SLIDE(depth=2).fit(chunked())
     np.testing.assert_array_equal(SLIDE(depth=2).fit_transform(chunked()), fitted.transform(chunked()))
 
@@ -176,8 +175,7 @@ def once(*act):
 def test_that_completed_chunks_are_reported_while_workers_compute_others(client, tmp_path):
     first, waiting = GREY[:100], partial(wait_for_file, file=tmp_path / "reported")
     rows = da.concatenate([da.from_array(first), da.from_array(GREY[100:]).map_blocks(waiting, meta=first[:0])])
-    slide = SLIDE(depth=1).fit(rows, progress=once(waiting.keywords["file"].touch))
-    assert slide.stack_.n_samples == 1500
+    assert SLIDE(depth=1).fit(rows, progress=once(waiting.keywords["file"].touch)).stack_.n_samples == 1500
 
 
 def test_that_a_cancelled_fit_leaves_no_tasks(client):

@@ -305,8 +305,7 @@ def test_that_layers_and_features_are_named_in_the_output():
     assert found.index.equals(frame.index)
     with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
         slide.get_feature_names_out(list(frame.columns)[::-1])
-    numbered = slide.fit(images()[:50]).get_feature_names_out()
-    assert list(numbered[[0, 63, 64]]) == ["h0_x0", "h0_x63", "h1_x0"]
+    assert list(slide.fit(images()[:50]).get_feature_names_out()[[0, 63, 64]]) == ["h0_x0", "h0_x63", "h1_x0"]
     named = slide.get_feature_names_out([f"{i // 8}, {i % 8}" for i in range(64)])
     assert list(named[[0, 64 + 9]]) == ["h0_0, 0", "h1_1, 1"]
     whole = make_pipeline(SLIDE(depth=2), MultiWidthSVC(widths="median", C=1.0)).set_output(transform="pandas")

@@ -207,6 +207,5 @@ def test_that_a_fit_reports_increasing_progress_and_can_be_cancelled():
 def test_that_the_imputer_keeps_column_names_and_works_in_a_pipeline():
     X, y = datasets.load_iris(return_X_y=True, as_frame=True)
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
-    filled = LinearImputer().set_output(transform="pandas").fit_transform(holes)
-    assert list(filled.columns) == list(X.columns)
+    assert list(LinearImputer().set_output(transform="pandas").fit_transform(holes).columns) == list(X.columns)
     assert make_pipeline(LinearImputer(), MultiWidthSVC(widths="median", C=1.0)).fit(holes, y).score(X, y) > 0.9

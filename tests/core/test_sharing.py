@@ -136,8 +136,7 @@ def test_that_approximate_layers_of_a_convolution_are_those_of_the_fit(fit_on):
     rows = images((5, 6)).astype("float32")
     parameters = StackParameters(depth=3, fit_on=fit_on, sharing="convolution", window=3)
     layers = Approximation(rows, input_scatter(rows, parameters), (5, 6), NO_PROGRESS).layers(parameters)
-    stack = fit_stack(rows, parameters, image_shape=(5, 6))
-    for approximate, layer in zip(layers, stack.layers, strict=True):
+    for approximate, layer in zip(layers, fit_stack(rows, parameters, image_shape=(5, 6)).layers, strict=True):
         np.testing.assert_allclose(approximate.weights, layer.weights, atol=2e-3)
 
 

@@ -64,8 +64,7 @@ def test_that_the_stack_of_any_blocks_equals_a_slow_computation(monkeypatch, squ
     monkeypatch.setattr(activations, "PACKED_LIMIT", packed)
     for module in (activations, stack_module):
         monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows each, and a last one of 4
-    stack = fit_stack(rows, parameters)
-    np.testing.assert_allclose(np.hstack(stack.representations(rows)), filled, atol=1e-6)
+    np.testing.assert_allclose(np.hstack(fit_stack(rows, parameters).representations(rows)), filled, atol=1e-6)
 
 
 @pytest.mark.parametrize("change", [{"noise": 0.6}, {"noise": 0.6, "depth": 1}, {"noise": 0.05}, {"threshold": 0.2}])
@@ -200,8 +199,7 @@ def test_that_float32_rows_give_the_listings_weights_in_float64_within_the_state
 def test_that_float32_sums_are_settled_into_float64_after_4096_rows_and_rounding_of_equal_features_is_not_refused():
     rows = np.ones((12_288, 3), "float32")
     rows[:4096] = 4096.0  # the sum of their squares is so large that float32 would lose all other rows
-    scatter = input_scatter(rows, StackParameters()).values
-    np.testing.assert_array_equal(scatter[:3, :3], 2.0**36 + 8192)
+    np.testing.assert_array_equal(input_scatter(rows, StackParameters()).values[:3, :3], 2.0**36 + 8192)
     rows = np.random.default_rng(0).random((3000, 40))
     stack = fit_stack(rows, StackParameters(depth=8, squashing="sigmoid", fit_on="thresholded"))
     assert all(0.0 <= layer.error < 0.1 for layer in stack.layers)
@@ -227,8 +225,7 @@ def test_that_expected_q_and_the_error_are_means_over_every_corruption_and_no_ma
     def penalised(weights):
         return expected(weights) + ridge * np.sum(weights**2) / 45
 
-    found = reconstruction_error(scatter, weights, noise, ridge)
-    assert found == pytest.approx(expected(weights), rel=1e-8, abs=1e-22)
+    assert reconstruction_error(scatter, weights, noise, ridge) == pytest.approx(expected(weights), rel=1e-8, abs=1e-22)
     for step in 1e-3 * np.eye(30).reshape(30, 5, 6):
         assert penalised(weights) < min(penalised(weights + step), penalised(weights - step))
 
@@ -308,8 +305,7 @@ def test_that_a_row_in_float32_has_an_error_of_at_most_1e_3_even_for_rarely_lit_
 def test_that_no_matrix_of_float32_is_inverted_in_float64_and_one_that_is_singular_in_float32_is_refused(monkeypatch):
     used, product = set(), linear_algebra.product
     monkeypatch.setattr(linear_algebra, "product", lambda a, b, *c: used.add((a.dtype, b.dtype)) or product(a, b, *c))
-    scatter = scatter_of(np.random.default_rng(0).random((400, 200)))
-    _approximate(scatter, 0.3)
+    _approximate(scatter_of(np.random.default_rng(0).random((400, 200))), 0.3)
     assert used == {(np.dtype(np.float32),) * 2}
     rows = rows_with_rare_pixels()
     for wrong in (rows, np.column_stack([rows[:, :5], rows[:, :5]])):
@@ -339,8 +335,7 @@ def test_that_sampled_rows_give_contributions_to_a_fifth_and_binary_ones_better_
     assert max(np.median(error) for error in found) < 0.2
 
     def uniform(rows, scatter, progress):
-        chosen = np.random.default_rng(0).choice(len(rows), 1000, replace=False)
-        return chosen, np.full(1000, len(rows) / 1000)
+        return np.random.default_rng(0).choice(len(rows), 1000, replace=False), np.full(1000, len(rows) / 1000)
 
     monkeypatch.setattr(approximation, "_by_leverage", uniform)
     worse = errors(approximate_layers(rows, parameters), stack, rms)

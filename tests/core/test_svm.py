@@ -209,8 +209,7 @@ def test_that_scale_and_C_are_adjusted_on_up_to_retune_rows_rows(monkeypatch):
     monkeypatch.setattr(selection, "MOST_ROWS", 60)
     monkeypatch.setattr(selection, "_MOST_HELD_OUT", 20)
     data = TrainingSet(Z, y, (12,))
-    chosen = SelectedWidths(np.array([2.0]), 3.0)
-    found = adjusted(data, chosen, SvmParameters(loss="hinge", retune_rows=150))
+    found = adjusted(data, SelectedWidths(np.array([2.0]), 3.0), SvmParameters(loss="hinge", retune_rows=150))
     some = np.flatnonzero(held_out_mask(y, 0))
     held_out = some[stratified_subset(y[some], 20, 0)]
     rest = np.setdiff1d(np.arange(150), held_out)
@@ -270,8 +269,7 @@ def test_that_a_stack_counts_a_row_as_often_as_its_integer_weight(squashing, fit
 def test_that_integer_weights_of_rows_of_0_and_1_are_summed_exactly_and_a_unit_has_no_effect_if_C_is_selected():
     rows, weights = images(n=5000).astype("float32"), _integers(5000)
     slide = SLIDE(0.5, 1).fit(rows, sample_weight=weights)
-    repeated = SLIDE(0.5, 1).fit(rows.repeat(weights, axis=0))
-    np.testing.assert_array_equal(slide.weights_[0], repeated.weights_[0])
+    np.testing.assert_array_equal(slide.weights_[0], SLIDE(0.5, 1).fit(rows.repeat(weights, axis=0)).weights_[0])
     features = SLIDE(0.5, 3).fit_transform(rows, sample_weight=weights)
     np.testing.assert_array_equal(features, SLIDE(0.5, 3).fit(rows, sample_weight=weights).transform(rows))
     (Z, y), weights = layers(60), row_weights(60)

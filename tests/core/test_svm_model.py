@@ -206,8 +206,7 @@ def test_that_groups_that_do_not_fit_the_columns_are_refused(groups):
 
 @pytest.mark.parametrize(("dtype", "accuracy"), [(np.float32, 3e-6), (np.float64, 1e-13)])
 def test_that_kernel_values_and_distances_equal_their_formulas(dtype, accuracy):
-    rng = np.random.default_rng(0)
-    Z, widths = 3.0 + rng.standard_normal((700, 9)), np.array([2.0, 3.0, 1.5])
+    Z, widths = 3.0 + np.random.default_rng(0).standard_normal((700, 9)), np.array([2.0, 3.0, 1.5])
     scaled = Z / widths.repeat(3)
     exponent = np.square(scaled[:, None] - scaled[None]).sum(-1)
     vectors = Embedding.of(Z, (3, 3, 3), widths)(Z, dtype=dtype)

@@ -164,8 +164,7 @@ def test_that_a_second_training_and_used_scratch_memory_change_no_bit():
     scratch = ScratchBuffer()
     first = solve(source, y, SolverOptions(False, 10.0, seed=3))
     solve(other, labels, SolverOptions(True, 1000.0), scratch=scratch)
-    again = solve(source, y, SolverOptions(False, 10.0, seed=3), scratch=scratch)
-    assert np.array_equal(first.beta, again.beta)
+    assert np.array_equal(first.beta, solve(source, y, SolverOptions(False, 10.0, seed=3), scratch=scratch).beta)
 
 
 def test_that_a_tolerance_out_of_reach_of_float32_ends_without_convergence_and_residuals_are_in_float64():

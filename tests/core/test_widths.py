@@ -124,8 +124,7 @@ def test_that_widths_and_C_change_at_most_by_a_factor_of_e_to_the_4(monkeypatch)
 
 def test_that_a_descent_follows_a_curved_valley_and_ends_when_the_next_step_would_gain_hardly_anything(monkeypatch):
     monkeypatch.setattr(svm_widths, "Objective", Curved)
-    history = learned(*layers(60), starts=1).history
-    assert np.log(history[-1].widths[:2]) == pytest.approx([1.0, 1.0], abs=0.1)
+    assert np.log(learned(*layers(60), starts=1).history[-1].widths[:2]) == pytest.approx([1.0, 1.0], abs=0.1)
     monkeypatch.setattr(Curved, "height", 1e-6)
     assert len(learned(*layers(60), starts=1).history) < 5
 
@@ -417,8 +416,7 @@ def test_that_a_row_is_not_held_out_if_another_of_its_group_must_not_be_or_its_c
     allowed = np.ones(len(GROUPS), bool)
     allowed[::7] = False
     assert not set(GROUPS[held_out_mask(CODES, 0, allowed, GROUPS)]) & set(GROUPS[~allowed])
-    codes = np.where(GROUPS == 0, 2, CODES)
-    model = fit_svm(Z, codes, SvmParameters(groups=GROUP_SIZES, starts=1), row_groups=GROUPS)
+    model = fit_svm(Z, np.where(GROUPS == 0, 2, CODES), SvmParameters(groups=GROUP_SIZES, starts=1), row_groups=GROUPS)
     assert np.array_equal(np.unique(model.predict(Z)), [0, 1, 2])
 
 

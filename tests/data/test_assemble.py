@@ -77,8 +77,7 @@ def test_that_other_numbers_are_unchanged(part):
     ],
 )
 def test_that_images_below_0_or_above_255_are_scaled_by_one_range_with_a_note(values, low, high):
-    test = [[(low + high) / 2] * 6]
-    data = assembled(image([values]), image(test, "test"))
+    data = assembled(image([values]), image([[(low + high) / 2] * 6], "test"))
     np.testing.assert_allclose(data.train[0], (np.array(values) - low) / (high - low), atol=1e-6)
     np.testing.assert_allclose(data.test, 0.5, atol=1e-6)
     np.testing.assert_allclose(data.scaling[:, 0], [low, high - low])
@@ -168,8 +167,7 @@ def test_that_rows_known_to_be_finite_are_not_copied_and_a_test_set_alone_is_for
     np.testing.assert_array_equal(data.train, rows)
     data = assembled(image([[0.5] * 6], "test"))
     assert (data.train.shape, data.test.shape, data.test_labels) == ((1, 6), (0, 6), None)
-    labelled = DataPart(np.ones((1, 6)), np.array([1]), None, "file", "test")
-    assert assembled(labelled).test_labels is not None
+    assert assembled(DataPart(np.ones((1, 6)), np.array([1]), None, "file", "test")).test_labels is not None
 
 
 def test_that_sets_that_do_not_agree_or_have_different_scales_or_exceed_float32_after_scaling_are_refused():

@@ -109,8 +109,7 @@ def test_that_header_and_label_column_are_guessed_at_any_position_and_other_text
     ],
 )
 def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate(header, rows, label):
-    part = read(f"{header}\n{rows}\n")
-    assert sorted(part.feature_names) == sorted(set(header.split(",")) - {label})
+    assert sorted(read(f"{header}\n{rows}\n").feature_names) == sorted(set(header.split(",")) - {label})
 
 
 @pytest.mark.parametrize(
@@ -300,8 +299,7 @@ def test_that_true_and_false_are_features_of_1_and_0_unless_they_are_in_the_last
 
 
 def test_that_columns_left_out_may_have_any_cells_and_a_test_table_leaves_out_those_of_the_training_table(tmp_path):
-    text = PEOPLE.replace("n3,", '"one, two",').replace("n4", "")
-    part = read(text, ParseOptions("d", left_out=("name", "2")))
+    part = read(PEOPLE.replace("n3,", '"one, two",').replace("n4", ""), ParseOptions("d", left_out=("name", "2")))
     assert part.labels.tolist() == [0, 1, 2, 0, 1]
     assert part.feature_names == ("a", "b", "c", "e")
     train = write(tmp_path / "x_train.csv", PEOPLE)

@@ -38,8 +38,7 @@ def tables(draw):
     names = [f"größe {k}" for k in range(columns)]
     last = draw(st.sampled_from((end, "")))
     text = draw(st.sampled_from(("", f"# note{end}"))) + end.join([delimiter.join(names), *lines]) + last
-    encoding = draw(st.sampled_from(("utf-8", "utf-8-sig", "utf-16", "cp1252")))
-    return text.encode(encoding), missing
+    return text.encode(draw(st.sampled_from(("utf-8", "utf-8-sig", "utf-16", "cp1252")))), missing
 
 
 @settings(max_examples=150, deadline=None)

@@ -175,8 +175,7 @@ class Visitor:
 
     def card_5(self):
         self.search(["Right", "Down"], [0.5, 0.4, 0.6])
-        table = self.window.findChild(ExplainedWeight).table
-        values = [line.value for line in table.lines if line.name == "E[P]_{ab}"]
+        values = [line.value for line in self.window.findChild(ExplainedWeight).table.lines if line.name == "E[P]_{ab}"]
         assert len(values) == 2
         assert values[0] == values[1]
 

@@ -93,8 +93,7 @@ def test_that_progress_never_falls_and_ends_at_one(layer, monkeypatch):
 def test_that_a_dead_pixel_has_no_curve_and_copies_without_noise_have_the_weights_of_the_limit_but_for_rounding():
     rows = ROWS.copy()
     rows[:, 3] = 0.0
-    stack = fit_stack(rows, StackParameters(noise=0.4, depth=1))
-    copies = CopiesStudy(stack, rows, most=2, seeds=1).run()
+    copies = CopiesStudy(fit_stack(rows, StackParameters(noise=0.4, depth=1)), rows, most=2, seeds=1).run()
     assert np.isnan(copies.points[0].row_errors[0, 3])
     assert copies.curve(3) == []
     assert copies.reference(3) is None
@@ -139,8 +138,7 @@ def test_that_the_slope_needs_three_points_from_eight_copies_on_and_the_referenc
     assert (exact.slope(), exact.reference(), exact.reference(0)) == pytest.approx((-0.5, 2.0, 3.0))
     enough = _study([(1, [9.0], [1.0]), *((m, [1.0 / m], [1.0]) for m in (8, 16, 32))], seeds=1)
     assert enough.slope() == pytest.approx(-1.0)
-    early = _study([(m, [3.0 / m**0.5], [1.0]) for m in (1, 2, 4)], seeds=1)
-    assert early.reference() == pytest.approx(3.0)
+    assert _study([(m, [3.0 / m**0.5], [1.0]) for m in (1, 2, 4)], seeds=1).reference() == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
@@ -168,6 +166,5 @@ def test_that_sums_of_ones_and_zeros_in_single_precision_are_exact_at_any_depth(
 
 def test_that_a_seed_gives_one_permutation_and_shuffled_weights_can_be_unshuffled():
     order, weights = closed_form.shuffling(6, 3), np.random.default_rng(0).random((6, 7))
-    there = weights[order][:, np.append(order, 6)]
-    np.testing.assert_array_equal(closed_form.unshuffled(there, order), weights)
+    np.testing.assert_array_equal(closed_form.unshuffled(weights[order][:, np.append(order, 6)], order), weights)
     np.testing.assert_array_equal(closed_form.shuffling(50, 2), np.random.default_rng(2).permutation(50))

@@ -101,8 +101,7 @@ def test_that_local_workers_keep_freed_memory_for_the_next_arrays(two):
 def test_that_a_cancelled_run_ends_on_the_workers_at_once(two, tmp_path):
     """A run of a minute is cancelled; the workers are free again within seconds."""
     data = rectangles(2500, 100)
-    base = replace(SWEEP.base, fingerprint=data.fingerprint, training="whole")
-    sweep = SweepSpec(base, (0.3,), (3,))
+    sweep = SweepSpec(replace(SWEEP.base, fingerprint=data.fingerprint, training="whole"), (0.3,), (3,))
 
     def cancel(_fraction, _payload):
         if any(two.client.run(executing).values()):

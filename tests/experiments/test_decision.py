@@ -115,8 +115,7 @@ def test_that_plain_features_are_changed_to_the_ends_of_their_own_ranges():
     dataset = rectangles()
     scaled = (dataset.train * np.linspace(1, 3, 64, dtype=np.float32) + 1, dataset.test)
     plain = Dataset("plain", *scaled, dataset.train_labels, dataset.test_labels, None)
-    result = run(plain, spec(plain, 0.4, 1, widths="median", C=10.0))
-    decider = Decider(restore(plain, result), plain)
+    decider = Decider(restore(plain, run(plain, spec(plain, 0.4, 1, widths="median", C=10.0))), plain)
     low, high = plain.train.min(axis=0), plain.train.max(axis=0)
     for image in plain.train[:8]:
         flip = decider.flip(image)

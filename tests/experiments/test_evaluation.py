@@ -138,8 +138,7 @@ def test_that_a_split_is_a_seed_too():
 
 
 def results(points, errors, **given):
-    rates = [ErrorRate.of_run(error, 240) for error in errors]
-    pairs = zip(points, rates, strict=True)
+    pairs = zip(points, [ErrorRate.of_run(error, 240) for error in errors], strict=True)
     return {point.spec.hash: PointResult(point, rate, rate.error, 1.0, **given) for point, rate in pairs}
 
 
@@ -305,8 +304,7 @@ def test_that_the_remaining_cost_has_each_run_once_that_is_not_stored(evaluated)
                 needed |= {point.spec.hash for point in points if cell.selects} | {cell.final(points[-1]).spec.hash}
                 # The run on test rows is needed even if it is stored, because another candidate may be selected.
                 needed -= {row.hash for row in left} - {cell.final(points[-1]).spec.hash}
-        costs = remaining_cost(CELLS, state, left).values()
-        assert len({number for runs in costs for number in runs}) == len(needed)
+        assert len({number for runs in remaining_cost(CELLS, state, left).values() for number in runs}) == len(needed)
 
 
 def test_that_the_seconds_left_count_each_run_once(tmp_path, monkeypatch):
@@ -417,8 +415,7 @@ def test_that_a_comparison_is_over_common_splits_on_the_same_rows():
     assert (found.n_splits, found.rows) == (2, None)
     assert found.difference == pytest.approx(0.15)
     rows = np.arange(100)
-    expected = crossed_mean([(rows >= 10) & (rows < 20), (rows >= 10) & (rows < 30)])
-    assert found.p == found.adjusted == expected.p
+    assert found.p == found.adjusted == crossed_mean([(rows >= 10) & (rows < 20), (rows >= 10) & (rows < 30)]).p
     assert found.test == "t-test over test rows and 2 splits"
     one = table.compare(ours[:1], theirs)
     assert one.rows == mcnemar(rows < 20, rows < 10)

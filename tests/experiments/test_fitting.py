@@ -139,8 +139,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_with_equal_training():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_that_decisions_are_log_probabilities_or_for_two_classes_their_difference(n_classes):
     data = rectangles(60, 30, n_classes=n_classes)
-    codes = data.train_labels
-    network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)
+    network = fine_tune(pretrain(data.train, DEEP), data.train, data.train_labels, n_classes, parameters=DEEP)
     classes, decisions = Tuned(network, (0.0, 1.0), 1.0).predict(data.test, NO_PROGRESS)
     scores = network.scores(data.test)
     np.testing.assert_array_equal(classes, scores.argmax(axis=1))
@@ -235,8 +234,7 @@ def test_that_median_widths_give_the_ordinary_svm_on_the_columns_divided_by_them
     oracle = SVC(C=10.0, gamma=1.0, tol=1e-5).fit(columns(OWN_DATA.train) / divisor, OWN_DATA.train_labels)
     margins = oracle.decision_function(columns(OWN_DATA.test) / divisor)
     again = restore(OWN_DATA, found)
-    values = again.model.scores(again.representation.transform(OWN_DATA.test))
-    np.testing.assert_allclose(values, margins, atol=2e-3)
+    np.testing.assert_allclose(again.model.scores(again.representation.transform(OWN_DATA.test)), margins, atol=2e-3)
 
 
 def test_that_the_groups_are_named_and_depth_0_is_refused_only_without_the_input():
@@ -309,16 +307,14 @@ def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold_a
     members = five(OWN_DATA, training="split")
     mean = RunSpec.mean_of(members)
     assert mean.drawn(3, 7) == RunSpec.mean_of([each.drawn(3, 7) for each in members])
-    final = mean.on(training="whole").checked()
-    assert final == RunSpec.mean_of([replace(each, training="whole") for each in members])
+    assert mean.on(training="whole").checked() == RunSpec.mean_of([replace(each, training="whole") for each in members])
     whole = divide(replace(OWN_DATA, test=OWN_DATA.test[:0], test_labels=None), HeldOut(folds=3))
     folds = on_every_fold(RunSpec.mean_of(five(whole)), whole)
     assert [each.held_out.fold for each in folds] == [0, 1, 2]
     assert {member.fingerprint == each.fingerprint for each in folds for member in each.members} == {True}
     assert Setting.from_text(Setting.of(mean).text).at(mean, 0.3, 1, 0, 0) == mean
     assert Setting.of(mean.drawn(1, 2)).text == Setting.of(mean).text
-    moved = [replace(each, source="elsewhere") for each in members]
-    assert RunSpec.mean_of(moved).hash == mean.hash
+    assert RunSpec.mean_of([replace(each, source="elsewhere") for each in members]).hash == mean.hash
     assert RunSpec.mean_of(members[::-1]).hash != mean.hash
     assert RunSpec.from_document(json.loads(json.dumps(mean.document()))) == mean
     assert describe_spec(mean) == "SLIDE-SVM, mean of five, 5 averaged runs, the first with noise 1−p = 0.3, depth 1"

@@ -95,8 +95,7 @@ def test_that_an_error_of_writing_names_the_file(tmp_path):
 
 
 def test_that_runs_of_other_results_versions_are_kept_but_not_used(tmp_path):
-    records = RecordFolder(tmp_path)
-    records.add("rectangles", replace(FINAL, numerics="1"))
+    RecordFolder(tmp_path).add("rectangles", replace(FINAL, numerics="1"))
     again = RecordFolder(tmp_path)
     assert (again.rows, again.n_damaged, len(lines_of(tmp_path))) == ({}, 0, 1)
 

@@ -85,8 +85,7 @@ def test_that_the_time_left_uses_the_pace_of_the_phase_and_typical_times_of_late
 
 def test_that_the_split_determines_the_training_and_validation_rows_and_test_rows_are_a_stratified_sample():
     data = with_wrong_labels(DATA)
-    asked = spec(data, widths="median", C=10.0, training="split", evaluate="validation", split=2)
-    found = run(data, asked)
+    found = run(data, spec(data, widths="median", C=10.0, training="split", evaluate="validation", split=2))
     inside, outside = split_rows(data.train_labels, 2, 0)
     np.testing.assert_array_equal(found.judged, outside)
     assert found.n_train == len(inside)
@@ -161,8 +160,7 @@ def test_that_a_result_keeps_the_criterion_that_selected_its_widths():
     chosen = found.classifier.chosen
     assert found.spec.svm.criterion == "auto"
     assert found.chosen_by == chosen.name == "span"
-    again = RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays())
-    assert again.classifier.chosen == chosen
+    assert RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays()).classifier.chosen == chosen
     assert StoredRun.of(found).chosen_by == "span"
     before = found.document()
     del before["classifier"]["chosen"]  # as earlier versions wrote it
@@ -195,8 +193,7 @@ def test_that_test_rows_are_predicted_first_and_500_of_them_give_the_first_estim
     estimates = [each for each in listener.payloads if each.test is not None]
     assert (estimates[0].test.done, estimates[0].test.total) == (500, 1200)
     assert estimates[0].train is estimates[0].validation is None
-    first = next(each for each in listener.payloads if each.train is not None)
-    assert first.test.done == 1200
+    assert next(each for each in listener.payloads if each.train is not None).test.done == 1200
 
 
 def test_that_wrong_data_are_refused():
@@ -220,8 +217,7 @@ def test_that_a_test_class_never_trained_on_is_always_wrong_and_the_result_is_re
     assert found.labels == (*range(n_classes), 5)
     predicted = (codes := np.searchsorted(found.labels, data.test_labels)).copy()
     predicted[found.misclassified] = found.predicted
-    expected = confusion_matrix(codes, predicted, labels=range(n_classes + 1))
-    np.testing.assert_array_equal(found.confusion, expected)
+    np.testing.assert_array_equal(found.confusion, confusion_matrix(codes, predicted, labels=range(n_classes + 1)))
     assert set(range(9)) <= set(found.misclassified.tolist())
     assert found.decisions.shape == (len(found.misclassified), 1 if n_classes == 2 else 3)
     assert same_numbers(RunResult.from_parts(found.document(), found.arrays()), found)
@@ -381,8 +377,7 @@ def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders():
 
 
 def test_that_sda_is_the_network_stopped_early_on_the_validation_rows():
-    asked = spec(DATA, method="sda", sda=SMALL, training="split", split=1)
-    found = run(DATA, asked)
+    found = run(DATA, spec(DATA, method="sda", sda=SMALL, training="split", split=1))
     inside, outside = split_rows(DATA.train_labels, 1, 0)
     codes = DATA.train_labels
     oracle = fine_tune(
@@ -401,8 +396,7 @@ def test_that_a_refitted_network_is_trained_on_the_whole_training_set_for_the_ep
     stopped = run(DATA, asked)
     epochs = stopped.network.best_epoch
     assert epochs < 30
-    sda = replace(stopped.spec.sda, fine_tuning_epochs=epochs)
-    found = run(DATA, replace(final_spec(stopped.spec), sda=sda))
+    found = run(DATA, replace(final_spec(stopped.spec), sda=replace(stopped.spec.sda, fine_tuning_epochs=epochs)))
     codes, refitted = DATA.train_labels, replace(SMALL, fine_tuning_epochs=epochs)
     oracle = fine_tune(pretrain(DATA.train, refitted), DATA.train, codes, 2)
     wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)

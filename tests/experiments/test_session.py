@@ -190,8 +190,7 @@ def test_that_a_folder_is_a_bundle_if_it_has_a_session_and_a_script_of_one_name(
     session.with_suffix(".py").write_text("")
     assert session_module.read_session(tmp_path / "bundle") == record
     (tmp_path / "table.csv").write_text("1,2\n")
-    found = session_module.located(record, tmp_path / "bundle").source.paths
-    assert found == (str(tmp_path / "table.csv"),)
+    assert session_module.located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "table.csv"),)
     (tmp_path / "bundle" / "table.csv").write_text("1,2\n")
     assert session_module.located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "bundle" / "table.csv"),)
 

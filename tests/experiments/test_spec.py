@@ -66,8 +66,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash():
         *({"stack": replace(BASE.stack, **change)} for change in stacks),
         *({"svm": replace(BASE.svm, **change)} for change in svms),
     ]  # fmt: skip
-    hashes = {BASE.hash, *(replace(BASE, **change).hash for change in changes)}
-    assert len(hashes) == 1 + len(changes)
+    assert len({BASE.hash, *(replace(BASE, **change).hash for change in changes)}) == 1 + len(changes)
     # A new field needs a change above and its name here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",

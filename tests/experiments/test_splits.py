@@ -208,8 +208,7 @@ def grouped(n_groups=60):
     groups = np.repeat(np.arange(n_groups), random.integers(1, 10, n_groups))
     groups = random.permutation(groups)
     rows = np.column_stack([groups, random.random(len(groups))]).astype(np.float32)
-    labels = (groups % 3 > 0).astype(np.int64)
-    return Dataset("grouped", rows, rows[:0], labels, np.empty(0, np.int64), groups=groups)
+    return Dataset("grouped", rows, rows[:0], (groups % 3 > 0).astype(np.int64), np.empty(0, np.int64), groups=groups)
 
 
 @pytest.mark.parametrize("held_out", [HeldOut(), HeldOut(0.4, 7), HeldOut(folds=5, fold=2), HeldOut(folds=12, fold=11)])
@@ -412,14 +411,12 @@ def test_that_only_divided_scaled_tables_have_other_fingerprints_than_in_earlier
             earlier = fold.held_out.fingerprint(whole.fingerprint)
             assert (fold.fingerprint != earlier) == differs
             assert (divided_as(folds[0], earlier, fold.held_out).fingerprint != earlier) == differs
-            there = divided_as(folds[0], fold.fingerprint, fold.held_out)
-            np.testing.assert_array_equal(there.test, fold.test)
+            np.testing.assert_array_equal(divided_as(folds[0], fold.fingerprint, fold.held_out).test, fold.test)
 
 
 def test_that_a_saved_model_has_the_scaling_of_its_run_whatever_rows_are_held_out():
     folds = [divide(table(np.random.default_rng(0).normal(size=(30, 3))), each) for each in HeldOut(folds=3).each]
-    result = run(folds[1], spec(folds[1], widths="median", C=1.0, held_out=folds[1].held_out))
-    model = trained_model(folds[0], result)
+    model = trained_model(folds[0], run(folds[1], spec(folds[1], widths="median", C=1.0, held_out=folds[1].held_out)))
     np.testing.assert_array_equal(model.scaling, folds[1].scaling)
     assert model.fingerprint == folds[1].fingerprint
 

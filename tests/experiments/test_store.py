@@ -241,8 +241,7 @@ def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path, monkeypa
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", fail)
-    full = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=full))
+    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
     with pytest.raises(OSError, match="the disk is full: No space left on device; free some space") as caught:
         RunStore(path)
     assert caught.value.filename == str(path)

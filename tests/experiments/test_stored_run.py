@@ -47,8 +47,7 @@ def test_that_a_stored_run_is_read_back_from_its_row_and_the_mark_of_generated_d
 
 
 def test_that_a_stored_run_has_the_values_of_its_result():
-    errors = error_matrix([LINE.row_errors])
-    assert np.flatnonzero(errors[0]).tolist() == RESULT.misclassified.tolist() != []
+    assert np.flatnonzero(error_matrix([LINE.row_errors])[0]).tolist() == RESULT.misclassified.tolist() != []
     assert (LINE.hash, LINE.data, LINE.generated, LINE.is_shipped) == (RESULT.hash, "tiny", True, False)
     assert (LINE.method, LINE.noise, LINE.depth) == ("slide-svm", 0.4, 1)
     assert (LINE.error, LINE.n_test, LINE.seconds) == (RESULT.error, 40, RESULT.timings.total)
@@ -165,8 +164,7 @@ def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are
     base = RunSpec(data.fingerprint, svm=SvmParameters(widths="median", C=1.0))
 
     def line(noise, depth, **change):
-        spec = replace(base, stack=StackParameters(noise=noise, depth=depth), **change)
-        return StoredRun.of(run(data, spec))
+        return StoredRun.of(run(data, replace(base, stack=StackParameters(noise=noise, depth=depth), **change)))
 
     lines = [line(0.2, 1), line(0.4, 1), line(0.2, 0), line(0.2, 1, training="split"), line(0.2, 1, labels=20)]
     warm = replace(lines[0], hash="warm", setting=json.dumps({**json.loads(lines[0].setting or ""), "warm": True}))

@@ -186,8 +186,7 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path):
 def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path):
     validation = replace(LEARNED, depths=(1,), base=replace(LEARNED.base, evaluate="validation"))
     whole = replace(LEARNED, depths=(1,), base=replace(LEARNED.base, training="whole"))
-    last = PointResult(validation.points()[-1], ErrorRate.of_run(0.1, 12), 0.1, 1.0)
-    finals = final_points([last])
+    finals = final_points([PointResult(validation.points()[-1], ErrorRate.of_run(0.1, 12), 0.1, 1.0)])
     assert finals[0].spec == whole.points()[-1].spec
     assert plan_sweep(finals, DATA, ()).n_runs == 3
     with RunStore(tmp_path / "one.sqlite") as one, RunStore(tmp_path / "all.sqlite") as every:
@@ -421,11 +420,9 @@ def test_that_data_method_layers_rows_start_widths_and_evaluation_define_the_kin
     assert RunKind.of(first, SHAPE).typical == typical_seconds(first, SHAPE)
     assert RunKind.of(replace(first, labels=30).checked(), SHAPE).rows == 30
     assert RunKind.of(replace(first, labels=300).checked(), SHAPE).rows == 100
-    warm = replace(spec(TIMED_DATA, 0.4, 2), neighbour=first).checked()
-    assert RunKind.of(warm, SHAPE).warm
+    assert RunKind.of(replace(spec(TIMED_DATA, 0.4, 2), neighbour=first).checked(), SHAPE).warm
     assert not RunKind.of(replace(first, svm=replace(first.svm, widths="median")), SHAPE).learns
-    split = replace(first, training="split", evaluate="validation").checked()
-    assert RunKind.of(split, SHAPE).evaluate == "validation"
+    assert RunKind.of(replace(first, training="split", evaluate="validation").checked(), SHAPE).evaluate == "validation"
 
 
 def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_and_layers():

@@ -58,8 +58,7 @@ def flow_of(dataset: Dataset, seed: int | None = 1) -> FlowResult:
 
 def copies_of(dataset: Dataset) -> CopiesResult:
     model = fit_model(dataset, PARAMETERS)
-    copies = CopiesStudy(model.stack, dataset.train, 2, seeds=2, most=16).run()
-    return CopiesResult(model, copies, 19, 8)
+    return CopiesResult(model, CopiesStudy(model.stack, dataset.train, 2, seeds=2, most=16).run(), 19, 8)
 
 
 def weight_rows(
@@ -98,8 +97,7 @@ def state() -> EvaluationState:
     cells += [Cell("rectangles", method, 2, answers(errors, 1.0)) for method, errors in ERRORS.items()]
     cells.append(Cell("rectangles", "sda-svm", 2, answers((0.0515,), 300.0)))
     cells.append(Cell("rectangles", "sda", 2))
-    info = DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000)
-    return EvaluationState((info,), tuple(cells))
+    return EvaluationState((DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000),), tuple(cells))
 
 
 LONG = weight_rows("a name that is far too long for the figure " * 2, shape=None, pixels=tuple(range(1, 8)))

@@ -65,8 +65,7 @@ def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark(
     assert len(boxes) == 5
     assert all(lower.y1 <= upper.y0 + 2 for lower, upper in pairwise(boxes))
     assert figure.texts[0].get_text() == "Rectangles: test error"
-    generated = drawn(draw_curves, replace(flat, generated=True))
-    assert generated.texts[0].get_text() == "Rectangles (generated): test error"
+    assert drawn(draw_curves, replace(flat, generated=True)).texts[0].get_text() == "Rectangles (generated): test error"
 
 
 @pytest.mark.parametrize("width", ["single", "slide"])
@@ -111,8 +110,7 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors_and_marks_a_flow_w
 def test_that_all_tiles_of_t_have_the_colours_of_h_with_limits_of_their_own_if_one_is_negative(levels, limit):
     flow = flow_of(DATA)
     layers = tuple(replace(layer, squashed=layer.squashed / 2 - k / 2) for k, layer in enumerate(flow.flow.layers))
-    signed = replace(flow, flow=replace(flow.flow, layers=layers))
-    figure = drawn(draw_flow, signed, style=Style(levels=levels))
+    figure = drawn(draw_flow, replace(flow, flow=replace(flow.flow, layers=layers)), style=Style(levels=levels))
     assert any("colour limits of T, hᵏ and of tiles with negative values: ±" in text for text in texts(figure))
     scale = ColorScale.symmetric(Style().colors, limit)
     for name, layer in zip(("T(x̃)", "T(h¹)"), layers, strict=True):
@@ -173,8 +171,7 @@ def test_that_published_errors_are_drawn_for_the_benchmark_but_not_for_a_stand_i
 def test_that_the_sum_of_criterion_and_prior_is_drawn_and_its_axis_names_the_power_of_ten_of_its_numbers():
     run = result()
     history = tuple(replace(step, criterion=1e-9 * step.criterion, prior=1e-10) for step in run.classifier.history)
-    small = replace(run, classifier=replace(run.classifier, history=history))
-    criterion = drawn(draw_widths, small).axes[0]
+    criterion = drawn(draw_widths, replace(run, classifier=replace(run.classifier, history=history))).axes[0]
     exponent = criterion.yaxis.get_offset_text()
     assert exponent.get_text()
     assert exponent.get_size() == criterion.get_yticklabels()[0].get_size()
@@ -201,8 +198,7 @@ def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar_and_to
 
 def with_rms(rows, drowned):
     """Return rows with random RMS values of the inputs of the layers."""
-    rms = np.random.default_rng(1).uniform(0.0, 2.0, rows.rows.shape[1:])
-    return replace(rows, rms=rms, drowned=drowned)
+    return replace(rows, rms=np.random.default_rng(1).uniform(0.0, 2.0, rows.rows.shape[1:]), drowned=drowned)
 
 
 def test_that_contributions_are_weights_times_the_rms_named_by_the_colour_bar_and_default_if_one_set_is_drowned():
@@ -239,12 +235,10 @@ def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name, l
     weights.rows[:, :, 0] = 0.0
     figure = drawn(draw_weights, [weights], style=Style(colors=name, levels=levels))
     limits = tile_limits([weights], levels)[0]
-    places = itertools.product(range(3), range(2))
-    for axes, (i, j) in zip(tiles(figure), places, strict=True):
+    for axes, (i, j) in zip(tiles(figure), itertools.product(range(3), range(2)), strict=True):
         scale = ColorScale.symmetric(name, limits[i, j])
         assert scale.low == -scale.high
-        expected = scale.lut()[scale.indices(weights.rows[i, j].reshape(6, 8))]
-        np.testing.assert_array_equal(colors(axes), expected)
+        np.testing.assert_array_equal(colors(axes), scale.lut()[scale.indices(weights.rows[i, j].reshape(6, 8))])
         np.testing.assert_array_equal(colors(axes)[0, 0], scale.lut()[NEUTRAL])
 
 
@@ -324,8 +318,7 @@ def test_that_weights_of_features_that_are_not_pixels_are_bars():
     (bars,) = axes.collections
     (colors,) = (a.collections[-1].cmap.colors for a in figure.axes if a.get_label() == "colour bar")
     assert {tuple(color) for color in colors} == {tuple(color[:3]) for color in bars.get_facecolor()}
-    heights = [path.vertices[1, 1] for path in bars.get_paths()]
-    np.testing.assert_allclose(heights, weights.rows[0, 0])
+    np.testing.assert_allclose([path.vertices[1, 1] for path in bars.get_paths()], weights.rows[0, 0])
     low, high = axes.get_ylim()
     assert low == -high
 

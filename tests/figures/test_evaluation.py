@@ -86,8 +86,7 @@ def test_that_tables_of_numbers_read_back(tmp_path):
 
 
 def test_that_the_figure_has_the_papers_order_and_tells_methods_apart():
-    found = {cell.method: evaluation.comparison_result(state(), cell) for cell in state().cells}
-    assert found == {
+    assert {cell.method: evaluation.comparison_result(state(), cell) for cell in state().cells} == {
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
         "sda": "equal",
     }  # fmt: skip
@@ -121,8 +120,7 @@ def test_that_the_full_table_fits_a4_and_marks_this_projects_methods():
         assert figure.get_tightbbox().x1 <= figure.get_figwidth() + 0.01
     table = evaluation.error_table(full)
     assert evaluation.latex(table).isascii()
-    starred = [name.endswith(" *") for name in table.head[1:]]
-    assert starred == [False] * 7 + [True] * 6
+    assert [name.endswith(" *") for name in table.head[1:]] == [False] * 7 + [True] * 6
     blocks = table.blocks(str, "{}")
     assert [len(block[0]) - 1 for block in blocks] == [3, 4, 3, 3]
     assert [sum(row[0].startswith("  paper") for row in block) for block in blocks] == [4, 4, 0, 0]

@@ -34,8 +34,7 @@ def test_that_workers_of_this_computer_are_shown_and_compute_the_sweep(window, d
     dialog.reject()
     wait(lambda: session.runs.usual_sweep() is not None)
     usual = session.runs.usual_sweep()
-    svm = SvmParameters(widths="median", C=10.0)
-    base = replace(usual.base, svm=svm, training="whole", labels=60, test_rows=100)
+    base = replace(usual.base, svm=SvmParameters(widths="median", C=10.0), training="whole", labels=60, test_rows=100)
     session.runs.start_sweep(SweepSpec(base, (0.3,), (0, 1), warm=False))
     wait(lambda: not session.runs.sweep.running)
     assert len(session.runs.sweep.latest.done) == 2

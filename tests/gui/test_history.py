@@ -111,8 +111,7 @@ def test_that_menu_and_keys_undo_the_same_change_also_from_the_image(window):
     part = window.weights_page.set_view("flow")
     settle()
     undo = window.actions_by_name["undo"]
-    cell = int(np.flatnonzero(part.flow.clean == 0)[0])
-    draw(part, cell)
+    draw(part, int(np.flatnonzero(part.flow.clean == 0)[0]))
     assert part._image_row._caption.text() == "17/250, drawn on"
     window.workspace.toggle_pin(3)
     undo.trigger()

@@ -324,8 +324,7 @@ print(sorted({{kind.__name__ for kind, _ in told}}), len(told) >= 4)
     [("1 / 0", "ZeroDivisionError"), ("[][0]", "IndexError"), ("int('x')", "KeyError")],
 )
 def test_that_an_error_inside_an_override_of_a_qt_method_is_reported_and_ends_its_painter(error, kind):
-    script = FAILING.format(error=error)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", FAILING.format(error=error)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-500:]
     assert done.stdout.strip() == f"['{kind}'] True"
 

@@ -301,8 +301,7 @@ def test_that_a_row_without_known_cells_has_no_cells_to_hide(window, tmp_path):
 @pytest.fixture
 def pixels(tmp_path):
     """Return a table without names of 6 × 12 images, stored by columns, with the class last."""
-    images = np.random.default_rng(1).integers(0, 9, (30, 6, 12))
-    flat = images.swapaxes(1, 2).reshape(30, 72)
+    flat = np.random.default_rng(1).integers(0, 9, (30, 6, 12)).swapaxes(1, 2).reshape(30, 72)
     np.savetxt(tmp_path / "pixels.csv", np.column_stack([flat, np.arange(30) % 3]), fmt="%d", delimiter=",")
     return tmp_path / "pixels.csv"
 

@@ -265,8 +265,7 @@ def test_that_a_sweep_computes_and_lists_exactly_its_runs_and_the_classifier_fin
     wait(lambda: "· split 0, seed 0 ·" in show_page(window, "classifier").details.text())
     assert "yes" in curves.numbers()
     refit(window, noise=final.point.noise, depth=1)
-    classifier = show_page(window, "classifier")
-    classifier.choose({"criterion": "radius-margin"})
+    show_page(window, "classifier").choose({"criterion": "radius-margin"})
     train(window)
     assert window.session.runs.result.hash == final.point.spec.hash
     assert len(window.session.library.runs) == 7
@@ -315,8 +314,7 @@ def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_also_after_a_
     assert "estimates are not exported" in curves.why_nothing_to_export()
     (before,) = curves.points()
     assert (controller.estimated.stack.noise, before.noise) == (0.62, 0.62)
-    validation = Setting.of(replace(controller.estimated, evaluate="validation", training="split"))
-    curves.choose({"shown": validation.text})
+    curves.choose({"shown": Setting.of(replace(controller.estimated, evaluate="validation", training="split")).text})
     wait(lambda: estimated_part(controller) == "validation")
     (after,) = curves.points()
     assert (after.noise, after.depth) == (before.noise, before.depth)

@@ -33,8 +33,7 @@ class NoPages(QObject):
 @pytest.fixture
 def table(tmp_path):
     """Return a table of 60 rows of 3 × 4 images with a class."""
-    random = np.random.default_rng(0)
-    rows = np.column_stack([random.integers(0, 9, (60, 12)), np.arange(60) % 2])
+    rows = np.column_stack([np.random.default_rng(0).integers(0, 9, (60, 12)), np.arange(60) % 2])
     (tmp_path / "data").mkdir()
     np.savetxt(tmp_path / "data" / "table.csv", rows, fmt="%d", delimiter=",")
     return tmp_path / "data" / "table.csv"

@@ -583,8 +583,7 @@ def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(workspa
             assert tile.values.ravel() == pytest.approx(rows[0].rows[i, k], rel=1e-6)
     workspace.dataset = replace(workspace.dataset, image_shape=None)  # bars must not be cut
     if levels == "layer":
-        limits = [tile.scale.high for tile in tiles.tiles((0,)).tiles[0]]
-        assert limits == pytest.approx(2.5 * expected[0], rel=1e-5)
+        assert [tile.scale.high for tile in tiles.tiles((0,)).tiles[0]] == pytest.approx(2.5 * expected[0], rel=1e-5)
 
 
 def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_picture_while_the_mouse_moves(workspace):

@@ -71,8 +71,7 @@ def test_that_tiles_of_a_pinned_feature_are_computed_again_only_if_their_content
     first = pinned(9)
     assert pinned(10) is first
     workspace.select(levels="tile")
-    per_tile = pinned(10)
-    assert [a.scale.high != b.scale.high for a, b in zip(first, per_tile, strict=True)] == [True] * 4
+    assert [a.scale.high != b.scale.high for a, b in zip(first, pinned(10), strict=True)] == [True] * 4
     workspace.set_parameters(noise=0.6)
     assert [tile.stale for tile in pinned(10)] == [True] * 4
     wait(lambda: workspace.model() is not None)

@@ -58,8 +58,7 @@ def test_that_a_logarithmic_axis_has_few_round_ticks_between_its_ends(low, high)
     for place, text in ticks:
         assert low <= 10**place * (1 + 1e-6)
         assert 10**place <= high * (1 + 1e-6)
-        said = float(text.replace("\u202f", "").replace("−", "-"))
-        assert said == pytest.approx(10**place, rel=1e-3)
+        assert float(text.replace("\u202f", "").replace("−", "-")) == pytest.approx(10**place, rel=1e-3)
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e4))

@@ -44,8 +44,7 @@ def test_that_tab_stops_only_at_the_checked_button_and_arrows_lead_to_the_others
     assert (clicked, buttons[1].hasFocus()) == ([1], True)
     for choose, checked in ((lambda: None, 1), (buttons[2].click, 2), (lambda: buttons[0].setChecked(True), 0)):
         choose()
-        stops = [number for number in range(3) if buttons[number].focusPolicy() & Qt.FocusPolicy.TabFocus]
-        assert stops == [checked]
+        assert [number for number in range(3) if buttons[number].focusPolicy() & Qt.FocusPolicy.TabFocus] == [checked]
 
 
 def test_that_a_shortened_label_or_box_shows_its_text_above_its_own_tooltip(shown):

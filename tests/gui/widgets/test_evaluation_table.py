@@ -82,8 +82,7 @@ def test_that_cells_are_described_in_words_and_the_table_is_copied_as_plain_numb
 def test_that_new_numbers_keep_order_and_current_cell(table):
     table.set_order(0)
     table.setCurrentIndex(table.model().index(1, 1))
-    better = EvaluationRow("sda", "SdA", (cell(0.5, "better", 0.0), EMPTY))
-    table.set_table(HEADS, (ROWS[0], better, *ROWS[2:]))
+    table.set_table(HEADS, (ROWS[0], EvaluationRow("sda", "SdA", (cell(0.5, "better", 0.0), EMPTY)), *ROWS[2:]))
     assert titles(table)[:2] == ["SdA", "White-SVM"]
     assert (table.currentIndex().row(), table.currentIndex().column()) == (1, 1)
 

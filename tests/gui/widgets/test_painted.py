@@ -110,8 +110,7 @@ def test_that_the_inserted_numbers_give_the_value_shown_and_small_sums_have_all_
     assert lines[4].value == f"{WEIGHTS[1, 3]:+.4f}".replace("-", "−")
     assert lines[-1].value == lines[1].value
     assert lines_of(explain(SCATTER, np.full(6, 3.14e-5), 0.3, 1e-5, 1, 3))[4].value == "+3.1·10⁻⁵"
-    same = lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 1))
-    assert "E[Q]_{ab}" not in {line.name for line in same}
+    assert "E[Q]_{ab}" not in {line.name for line in lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 1))}
 
 
 def test_that_the_table_reads_formulas_aloud_escapes_names_and_omits_meanings_that_do_not_fit(shown):

@@ -203,8 +203,7 @@ def test_that_mosaics_that_arrive_after_their_rows_move_nothing_and_rows_without
 
 def test_that_fields_of_features_are_the_rows_of_a_matrix(view):
     matrix = np.eye(6, dtype=np.float32)
-    bars = Tile(matrix[2], SCALE, "", 2)
-    view.set_content(("layer 1",), (above(mosaic(matrix, 2)), row(bars)))
+    view.set_content(("layer 1",), (above(mosaic(matrix, 2)), row(Tile(matrix[2], SCALE, "", 2))))
     layout, shot = view.layout_of(), view.grab().toImage()
     box = layout.tile(0, 0)
     for k in range(6):
@@ -306,8 +305,7 @@ def test_that_tab_scrolls_to_the_current_tile_and_leaves_the_tiles_where_they_ar
     scroll = TileScroll(tiles, host)
     scroll.resize(400, 300)
     shown(host, 600, 400)
-    line = TileRow("", "", QColor("red"), False, (None,))
-    tiles.set_content(("layer 1",), (line,) * 9)
+    tiles.set_content(("layer 1",), (TileRow("", "", QColor("red"), False, (None,)),) * 9)
     bar = scroll.verticalScrollBar()
     for widget, key in ((after, Qt.Key.Key_Backtab), (tiles, Qt.Key.Key_Tab)):
         bar.setValue(bar.maximum())
@@ -400,8 +398,7 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(flow_view):
 def test_that_plain_features_are_bars_without_a_canvas(flow_view):
     flow_view.set_columns(columns(2, (50,)))
     assert not flow_view.canvas.isVisible()
-    layout = flow_view.layout_of()
-    middle = layout.upper(1).center().toPoint()
+    middle = flow_view.layout_of().upper(1).center().toPoint()
     (hovered,) = record(flow_view.pixel_hovered)
     QTest.mouseMove(flow_view, middle)
     assert hovered == [25]
