@@ -317,10 +317,7 @@ class FeatureBars(Picker):
         return min(int((point.x() - box.x()) / box.width() * self._count), self._count - 1)
 
     def _stepped(self, step: tuple[int, int]) -> int | None:
-        if not self._count:
-            return None
-        index = self._current
-        return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
+        return self._moved(step[1] - step[0])
 
     def bar(self, index: int) -> QRectF:
         """Return the rectangle reserved for the bar of one value, with the full height of the plot."""

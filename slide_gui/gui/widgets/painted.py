@@ -447,6 +447,12 @@ class Picker(HoverWidget):
     def _end(self, last: bool) -> int | None:
         return (self._count - 1 if last else 0) if self._count else None
 
+    def _moved(self, by: int) -> int | None:
+        """Return the index `by` places after the selected one, or the middle index if no value is selected."""
+        if not self._count:
+            return None
+        return self._count // 2 if self._current is None else min(max(self._current + by, 0), self._count - 1)
+
     def _report(self, target: int | None) -> None:
         self.pixel_hovered.emit(target)
 

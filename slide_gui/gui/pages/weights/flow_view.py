@@ -430,9 +430,7 @@ class FlowView(Picker):
         return next((index for index in indices if index is not None), None)
 
     def _stepped(self, step: tuple[int, int]) -> int | None:
-        if not step[1] or not self.columns:
-            return None
-        return self._count // 2 if self._current is None else min(max(self._current + step[1], 0), self._count - 1)
+        return self._moved(step[1]) if step[1] and self.columns else None
 
     def _report(self, target: int | None) -> None:
         self.canvas.set_cursor(target)
