@@ -4,18 +4,16 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block, tiles
 from slide_gui.core.sda import model
-from slide_gui.core.sda.model import DenoisingLayer, Masks, Sda, SdaEpoch, SdaHistory, SdaNetwork, SdaParameters
+from slide_gui.core.sda.model import DenoisingLayer, Masks, Sda, SdaEpoch, SdaHistory, SdaNetwork, SdaParameters, Values
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-Values = NDArray[Any]
 Codes = NDArray[np.intp]
 
 
@@ -35,6 +33,14 @@ def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype:
     weights *= 2.0 * limit
     weights -= limit
     return DenoisingLayer(weights, np.zeros(n_units, dtype), np.zeros(n_inputs, dtype))
+
+
+def _multiply_by_slope(errors: Values, hidden: Values, spare: Values) -> None:
+    """Multiply `errors` by h (1 − h), the slope of the sigmoid at the outputs h in `hidden`. Overwrite `spare`."""
+    np.multiply(errors, hidden, out=errors)
+    slope = spare[: hidden.size].reshape(hidden.shape)
+    np.subtract(1.0, hidden, out=slope)
+    np.multiply(errors, slope, out=errors)
 
 
 class DenoisingDescent:
@@ -84,10 +90,7 @@ class DenoisingDescent:
         np.multiply(errors, scale, out=errors)
 
         model.multiply(errors, layer.weights.T, below, progress)
-        np.multiply(below, hidden, out=below)
-        slope = self._spare[: hidden.size].reshape(hidden.shape)
-        np.subtract(1.0, hidden, out=slope)
-        np.multiply(below, slope, out=below)
+        _multiply_by_slope(below, hidden, self._spare)
         model.multiply(self._hidden[: 2 * m].T, self._inputs[: 2 * m], gradient.weights, progress)
         np.add.reduce(below, axis=0, out=gradient.hidden_bias)
         np.add.reduce(errors, axis=0, out=gradient.visible_bias)
@@ -197,8 +200,7 @@ def _epochs(
 def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
     """Return the hidden output of a layer for uncorrupted rows, of shape (n, n_units)."""
     hidden: Values = np.empty((len(rows), len(layer.weights)), rows.dtype)
-    step = rows_per_block(max(layer.weights.shape))
-    for block in tiles(len(rows), step, progress):
+    for block in tiles(len(rows), rows_per_block(max(layer.weights.shape)), progress):
         layer.encode(rows[block], out=hidden[block])
     return hidden
 
@@ -264,10 +266,7 @@ class BackPropagation:
                 break
             passed = self._errors[k - 1][:m]
             model.multiply(error, self.weights[k], passed, progress)
-            np.multiply(passed, below, out=passed)
-            slope = self._spare[: below.size].reshape(below.shape)
-            np.subtract(1.0, below, out=slope)
-            np.multiply(passed, slope, out=passed)
+            _multiply_by_slope(passed, below, self._spare)
             error = passed
         return loss
 
@@ -334,8 +333,7 @@ def fine_tune(
     history, best_scores, best_epoch = sda.history, (math.inf, math.inf), 0
     best = weights, biases
     n, epochs, rate = len(rows), parameters.fine_tuning_epochs, f"fine_tuning_rate {parameters.fine_tuning_rate:g}"
-    losses = _epochs(n, trainer.batch_size, epochs, random, step, "fine-tuning", rate, steady)
-    for epoch, loss, part in losses:
+    for epoch, loss, part in _epochs(n, trainer.batch_size, epochs, random, step, "fine-tuning", rate, steady):
         if validation is None:
             best_epoch = epoch
             record = SdaEpoch(model.FINE_TUNING, 0, epoch, loss)
