@@ -296,8 +296,7 @@ def float32_scatter_is_exact() -> bool:
     The entries of A Aᵀ are integers far below 2²⁴, so the float32 product should be exact. If it is not, the BLAS
     library computes wrong products of a matrix and its transpose, and every fit would be wrong.
     """
-    random = np.random.default_rng(0)
-    bits = random.integers(0, 2, size=(300, 672))
+    bits = np.random.default_rng(0).integers(0, 2, size=(300, 672))
     single, packed = bits.astype(np.float32), np.packbits(bits.astype(np.uint8), axis=1)
     counts = np.bitwise_count(packed[:, None] & packed).sum(axis=2, dtype=np.int64)
     return bool(np.array_equal((single @ single.T).astype(np.int64), counts))

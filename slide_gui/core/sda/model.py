@@ -311,8 +311,7 @@ class Sda:
         """
         joined = np.empty((len(rows), sum(self.sizes)), self.parameters.dtype)
         columns = np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
-        step = rows_per_block(max(self.sizes))
-        for block in tiles(len(rows), step, progress, fraction=True):
+        for block in tiles(len(rows), rows_per_block(max(self.sizes)), progress, fraction=True):
             below, *above = (part[block] for part in columns)
             below[:] = rows[block]
             for layer, hidden in zip(self.layers, above, strict=True):
@@ -349,8 +348,7 @@ class SdaNetwork:
         """Return the log-probabilities log P(class | row), of shape (n, n_classes)."""
         dtype = np.dtype(self.sda.parameters.dtype)
         result: Values = np.empty((len(rows), len(self.weights)), dtype)
-        step = rows_per_block(max(self.sda.sizes))
-        for block in tiles(len(rows), step, progress, fraction=True):
+        for block in tiles(len(rows), rows_per_block(max(self.sda.sizes)), progress, fraction=True):
             hidden = np.asarray(rows[block], dtype=dtype)
             for layer in self.sda.layers:
                 hidden = layer.encode(hidden)
