@@ -126,8 +126,7 @@ def count_range(values: Collection[int]) -> str:
     >>> count_range([2, 1]), count_range([3, 3])
     ('1 to 2', '3')
     """
-    ends = min(values), max(values)
-    return " to ".join(map(count, dict.fromkeys(ends)))
+    return " to ".join(map(count, dict.fromkeys((min(values), max(values)))))
 
 
 def percentage(value: float, decimals: int = 2) -> str:

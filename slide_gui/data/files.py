@@ -180,8 +180,7 @@ def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
 
 
 def _write_record(folder: Path, digests: dict[str, str]) -> None:
-    text = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
-    write_whole(folder / RECORD, text.encode())
+    write_whole(folder / RECORD, "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode())
 
 
 def _digest(path: Path) -> str:

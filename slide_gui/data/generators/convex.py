@@ -82,8 +82,7 @@ def _convex_regions(random: np.random.Generator, progress: Progress) -> Bits:
 
 def _other_regions(random: np.random.Generator, progress: Progress) -> Bits:
     pieces = intersections(random.geometric(_PIECE_RATE, 3 * _BLOCK), _PIECE_LEAST, random, progress)
-    counts = random.integers(_PIECES[0], _PIECES[1] + 1, size=_BLOCK)
-    ends = np.cumsum(counts)
+    ends = np.cumsum(random.integers(_PIECES[0], _PIECES[1] + 1, size=_BLOCK))
     ends = ends[ends <= len(pieces)]
     regions: Bits = np.bitwise_or.reduceat(pieces[: ends[-1]], np.append(0, ends[:-1]), axis=0)
     return regions[~is_convex(regions)]

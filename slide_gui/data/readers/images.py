@@ -347,8 +347,7 @@ def _read_part(
         (in_colour, "pictures in colour read as grey images", "each pixel is one feature"),
         (0.0 < rows.max() < 2 / 255, "all pictures are almost black", "save values of 0 to 255 instead of 0 and 1"),
     )
-    guesses = tuple(Guess(what, why) for holds, what, why in doubts if holds)
-    opened = ParseReport(guesses=guesses, unlabelled=unlabelled)
+    opened = ParseReport(guesses=tuple(Guess(what, why) for holds, what, why in doubts if holds), unlabelled=unlabelled)
     pictures = tuple(printable(file.relative_to(folder).as_posix()) for file, _ in files)
     return DataPart(rows, labels, shape, str(folder), role, names, opened=opened, pictures=pictures)
 

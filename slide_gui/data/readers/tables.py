@@ -145,8 +145,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     for member, step in progress.each(members, [member.file_size for member in members]):
         place, size = f"{path}, {member.filename}", member.file_size
         with member_stream(path, member) as stream:
-            name = Path(member.filename).name
-            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, name, step))
+            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, Path(member.filename).name, step))
             if stream.tell() != size:
                 raise DataError(f"declares {size} bytes but has {stream.tell()}; download the archive again", place)
     return parts
