@@ -99,9 +99,8 @@ def compare_rows(
         If one of the runs was computed on another data set.
     """
     reuse = Reuse()
-    stacks = []
-    for spec, part in progress.each((first, second)):
-        stacks.append(stack_of(RunData.of(dataset, spec.checked()), reuse, part))
+    parts = progress.each((first, second))
+    stacks = [stack_of(RunData.of(dataset, spec.checked()), reuse, part) for spec, part in parts]
     both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
     drowned = any(rows.drowned for rows in both)
     shown = (rows.rows * rows.rms if drowned else rows.rows for rows in both)

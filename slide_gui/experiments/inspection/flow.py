@@ -89,8 +89,7 @@ def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
 
     With the same seed, a feature that survives at one noise level survives at every lower noise level.
     """
-    random = np.random.default_rng(seed)
-    return np.asarray(random.random(n_features) >= check_noise(noise))
+    return np.asarray(np.random.default_rng(seed).random(n_features) >= check_noise(noise))
 
 
 def mean_squared(values: Values, target: Values) -> float:
@@ -141,8 +140,7 @@ class Forward:
             matrix, bias = self._ready[layer]
             squashed = p.squash(entered)
             output: Values = np.einsum("ij,j->i", matrix, squashed) + bias
-            errors = mean_squared(output, target), mean_squared(output, start.clean)
-            layers.append(FlowLayer(squashed, output, *errors))
+            layers.append(FlowLayer(squashed, output, mean_squared(output, target), mean_squared(output, start.clean)))
             entered = target = output
         return replace(start, layers=tuple(layers))
 
@@ -165,6 +163,5 @@ def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | 
     ValueError
         If the image and the model have different numbers of features.
     """
-    noise = model.stack.parameters.noise
-    surviving = None if seed is None else survivors(image.size, noise, seed)
+    surviving = None if seed is None else survivors(image.size, model.stack.parameters.noise, seed)
     return FlowResult(model, name, seed, Forward().flow(model.stack, image, surviving))

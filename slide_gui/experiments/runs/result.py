@@ -47,8 +47,7 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
             member = members[f"{name}.npy"]
             if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
                 raise DataError(f"the array {name} is compressed, or larger than the file", place)
-            whole = io.BytesIO(archive.read(member))
-            arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
+            arrays[name] = read_array(io.BytesIO(archive.read(member)), member.file_size, f"{place}, {name}")
         return arrays
 
 

@@ -456,8 +456,7 @@ def _mean_of_members(data: RunData, progress: Progress, reuse: Reuse) -> RunResu
     collector = ProgressCollector(progress.part(_TRAINING, 1.0), 0.0, seconds)
     predictions = _predictions(data, predict, collector, seconds)
     summed = {name: sum(getattr(each, name) for each in timings) for name in ("fit", "widths", "train", "transform")}
-    times = Timings(**summed, test=computing_time() - collector.started)
-    return _result_of(data, None, predictions, times)
+    return _result_of(data, None, predictions, Timings(**summed, test=computing_time() - collector.started))
 
 
 def _predictions(
@@ -550,8 +549,7 @@ def restore(
     fitted = represent(data, reuse, progress.part(0.0, 0.7))
     Z = fitted.representation.transform(data.take(data.rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
-    vectors = embedding(Z, classifier.support, classifier.dtype)
-    model = SvmModel(classifier, embedding, vectors)
+    model = SvmModel(classifier, embedding, embedding(Z, classifier.support, classifier.dtype))
     return Restored(fitted.representation, model, data.rows, data.classes.train, data.classes.labels)
 
 

@@ -277,8 +277,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         try:
             self._keep(result, line)
         except StoreReplaced as error:
-            message = f"{error.strerror}; {self._rescue(result, line)}"
-            raise StoreReplaced(None, message, str(self.path)) from None
+            raise StoreReplaced(None, f"{error.strerror}; {self._rescue(result, line)}", str(self.path)) from None
         self._saved.append(line.hash)
 
     def _rescue(self, result: RunResult, line: StoredRun) -> str:

@@ -153,8 +153,7 @@ def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
 
 def _kind_of_final(points: Sequence[SweepPoint], shape: RunShape) -> RunKind:
     """Return the `RunKind` of a run that tests a selected point, to estimate the duration of this run."""
-    spec = replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None)
-    return RunKind.of(spec, shape)
+    return RunKind.of(replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None), shape)
 
 
 def run_sweep(
