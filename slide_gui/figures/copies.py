@@ -154,5 +154,4 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
     pixel = pixel_argument(result.feature, model.image_shape, model.feature_names)
     words += ["--rows", copies.n_rows, "--pixel", pixel]
-    export = export_of("copies", result, draw_copies, copies_csv)
-    return reproducible(export, model, source, words, (imports, body))
+    return reproducible(export_of("copies", result, draw_copies, copies_csv), model, source, words, (imports, body))

@@ -196,6 +196,5 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     body += f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})"
     corruption = ["--clean"] if result.seed is None else ["--corruption", result.seed]
     words = ["--image", _IMAGE, f"--name={result.image}", *corruption]
-    extra = {_IMAGE: image_text(result.flow.clean)}
-    export = export_of("flow", result, draw_flow, flow_csv, extra=extra)
+    export = export_of("flow", result, draw_flow, flow_csv, extra={_IMAGE: image_text(result.flow.clean)})
     return reproducible(export, result.model, source, words, (imports, body))

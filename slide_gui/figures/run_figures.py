@@ -151,8 +151,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
         _draw_steps(axes, history, [step.shares[number] for step in history], color, s)
     axes.set_ylim(0.0, 1.0)
     plot.axis_titles(axes, "iteration", "share of the exponent")
-    last = history[-1].shares
-    plot.end_labels(axes, lower, list(zip(last, names, colors, strict=True)))
+    plot.end_labels(axes, lower, list(zip(history[-1].shares, names, colors, strict=True)))
 
 
 def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
