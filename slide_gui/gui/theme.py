@@ -269,5 +269,4 @@ def style_sheet(theme: Theme) -> str:
     names = {each: each for each in ("chevron_down", "chevron_up", "chevron_right")}
     names["check"] = f"check_{theme.name}"
     paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
-    template = resource("style.qss").read_text(encoding="utf-8")
-    return Template(template).substitute(asdict(theme), **paths)
+    return Template(resource("style.qss").read_text(encoding="utf-8")).substitute(asdict(theme), **paths)

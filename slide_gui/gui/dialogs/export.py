@@ -416,8 +416,7 @@ class ExportDialog(QDialog):
 
     def _ask_for_folder(self, folder: Path) -> Path | None:
         """Ask for a folder. Return it if it is new or empty; otherwise return the path of a new folder inside it."""
-        title = f"Folder in which to create “{self._option().name}”"
-        name = QFileDialog.getExistingDirectory(self, title, str(folder))
+        name = QFileDialog.getExistingDirectory(self, f"Folder in which to create “{self._option().name}”", str(folder))
         if not name:
             return None
         chosen = Path(name)

@@ -50,8 +50,7 @@ class ClusterDialog(FormDialog):
         self.column.addWidget(label(_TRAVELS, self, wraps=True))
         self.status = placed(self.column, label("", self, "", wraps=True, height=36, accessibleName="Connection"))
         self.column.addStretch(1)
-        tip = "Connect and check software versions"
-        self.connect_button = self.add_buttons("Close", "Connect", tip, self._choose)
+        self.connect_button = self.add_buttons("Close", "Connect", "Connect and check software versions", self._choose)
         controller.changed.connect(self._show)
         self.resize(760, 280)
 

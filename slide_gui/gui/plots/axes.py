@@ -507,10 +507,9 @@ class Plot(HoverWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
-        alt = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
         if not self._filled:
             event.ignore()
-        elif key in ARROWS and alt:
+        elif key in ARROWS and event.modifiers() & Qt.KeyboardModifier.AltModifier:
             (down, right), view = ARROWS[key], self._box.viewRect()
             self._box.translateBy(x=0.1 * right * view.width(), y=-0.1 * down * view.height())
         elif key in _ZOOMS:

@@ -313,12 +313,9 @@ def _page(number: int, page: PageSpec) -> Command:
 
 
 def _weights_view(number: int, view: ViewSpec) -> Command:
-    submenu, keys = "" if view in VIEWS else "Experiments", f"Alt+{number}"
-
-    def run(window: MainWindow) -> object:
-        return _weights(window).set_view(view.name)
-
-    return Command(f"view_{view.name}", view.title or view.text, keys, run, view.tip, submenu=submenu)
+    name, text, keys = f"view_{view.name}", view.title or view.text, f"Alt+{number}"
+    submenu = "" if view in VIEWS else "Experiments"
+    return Command(name, text, keys, lambda w: _weights(w).set_view(view.name), view.tip, submenu=submenu)
 
 
 def _theme(number: int, theme: str) -> Command:

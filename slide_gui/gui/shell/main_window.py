@@ -347,8 +347,7 @@ class MainWindow(QMainWindow):
     def _show_title(self, dataset: Dataset) -> None:
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
         # In a window title, [*] is a placeholder that Qt does not show. To show [*], the title must contain [*][*].
-        title = dataset.title.replace("[*]", "[*][*]")
-        self.setWindowTitle(f"{title} – slide-gui")
+        self.setWindowTitle(dataset.title.replace("[*]", "[*][*]") + " – slide-gui")
         # If the example data have replaced data that could not be opened, keep the error message visible.
         if self.workspace.source is not self._example:
             self.notice.hide()

@@ -342,8 +342,7 @@ class ParameterPanel(VerticalScroll):
 
     def _add_box(self, name: str, change: Callable[..., None]) -> _ChoiceBox:
         box = _ChoiceBox(name, change, self)
-        caption = placed(self._layout, PlainLabel(box.label, self))
-        caption.setBuddy(box)
+        placed(self._layout, PlainLabel(box.label, self)).setBuddy(box)
         self._layout.addWidget(box)
         self._layout.addSpacing(8)
         return box

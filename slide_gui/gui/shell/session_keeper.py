@@ -151,8 +151,7 @@ class SessionKeeper(QObject):
             self._workspace.open(self._pending.source, State(record.parameters, record.selection))
         except MissingData as error:
             title = "The data of the session were not found"
-            locate = partial(self._locate, record, path)
-            self.message.emit(UserMessage(title, sentence(error), "Locate…", locate))
+            self.message.emit(UserMessage(title, sentence(error), "Locate…", partial(self._locate, record, path)))
             self._workspace.fall_back()
 
     def _locate(self, record: SessionRecord, path: Path) -> None:

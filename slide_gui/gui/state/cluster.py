@@ -127,8 +127,7 @@ class ClusterController(QObject):
         """If a connection to workers is being made, cancel it."""
         if self.state.connecting:
             self.queue.cancel(channel="connect")
-            problem = "the connection was cancelled before a worker answered."
-            self._set(ClusterState(self.state.choice, problem=problem))
+            self._set(ClusterState(self.state.choice, problem="the connection was cancelled before a worker answered."))
 
     def close(self) -> None:
         """Stop waiting for runs, and end the worker processes on this computer."""

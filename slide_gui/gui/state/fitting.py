@@ -171,8 +171,7 @@ class Fitting(QObject):
         self._outdated.stop()
         before = self.preview
         if isinstance(payload, Preview):
-            layers = payload.layers or (() if before is None else before.layers)
-            self.preview = replace(payload, layers=layers)
+            self.preview = replace(payload, layers=payload.layers or (() if before is None else before.layers))
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.seconds and before is None:

@@ -100,8 +100,7 @@ class RunLibrary(QObject):
         keys = [key for key in keys if key not in shipped]
         if not keys:
             return
-        text = f"deletion of {counted(len(keys), 'run')}"
-        self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
+        self._change(f"deletion of {counted(len(keys), 'run')}", self._hide, (tuple(keys), False), (tuple(keys), True))
 
     def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
         keys, deleted = change

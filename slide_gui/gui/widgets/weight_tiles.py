@@ -496,8 +496,7 @@ class WeightTiles(PaintedWidget):
         is_mosaic, is_plain = isinstance(tile, Mosaic), len(tile.shape) == 1
         count = tile.shape[0]
         shape = tile.shape if not is_plain else (count, 1) if is_mosaic else (1, count)
-        grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0)
-        index = grid.moved(None if spot is None else spot[2], step)
+        index = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0).moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
         name = self._name(tile, index)
         text = f"row of {name}" if is_mosaic else f"{name}: {tile.value_at(index)}"

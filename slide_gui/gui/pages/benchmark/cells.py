@@ -130,8 +130,7 @@ def _step(live: RunProgress | None, split: SplitProgress, paused: bool) -> tuple
 
 
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
-    data = data_entry(cell.data).title
-    title = dataset_title(data, info is not None and info.generated)
+    title = dataset_title(data_entry(cell.data).title, info is not None and info.generated)
     lines = [f"{cell.title} on {title}"]
     rate = cell.rate
     if rate is None:

@@ -53,8 +53,7 @@ class ClassifierPage(Page):
     """The page that trains an SVM with one kernel width per layer, using the stack parameters set in the panel."""
 
     def __init__(self, session: Session, views: Sequence[PageView], parent: QWidget) -> None:
-        about = "an RBF support vector machine with one learned width per layer"
-        super().__init__("Classifier", about, views, parent)
+        super().__init__("Classifier", "an RBF support vector machine with one learned width per layer", views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
@@ -259,8 +258,7 @@ class ClassifierPage(Page):
         at = f"{_place(spec)} (the panel’s parameters differ)" if spec is not None and stale else ""
         if seen.history and spec is not None:
             # `resolved` replaces the criterion "auto" with the criterion that is used for this number of classes.
-            criterion = resolved(spec.svm.criterion, self._controller.n_classes)
-            self.criterion.set_name(_criterion_title(criterion))
+            self.criterion.set_name(_criterion_title(resolved(spec.svm.criterion, self._controller.n_classes)))
             self._shares.set_shares(spec.group_names, seen.history[-1].shares, seen.history[-1].widths, stale)
         else:
             self._shares.set_shares((), (), ())

@@ -108,8 +108,7 @@ class RunsPage(Page):
         self._choose_wanted()
 
     def _choose_wanted(self) -> None:
-        listed = {run.hash for run in self._library.runs}
-        if self._wanted and listed.issuperset(self._wanted):
+        if self._wanted and {run.hash for run in self._library.runs}.issuperset(self._wanted):
             self.run_table.select(self._wanted)
             self._wanted = ()
 

@@ -418,8 +418,7 @@ class CopiesView(Experiment):
         if copies is None or self._is_stale(copies):
             return ""
         a = self._pixels.features()[0]
-        row = f"row of {self._workspace.feature_name(a)}"
-        for name, feature in (("all rows", None), (row, a)):
+        for name, feature in (("all rows", None), (f"row of {self._workspace.feature_name(a)}", a)):
             curve = copies.curve(feature)
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]

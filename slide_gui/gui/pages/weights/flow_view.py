@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -322,8 +322,7 @@ class FlowView(Picker):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if layout.bars else Qt.FocusPolicy.NoFocus)
         if has_focus:
             (self if layout.bars else self.canvas).setFocus()
-        box = layout.canvas.toAlignedRect()
-        self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
+        self.canvas.setGeometry(layout.canvas.toAlignedRect().adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
 
     def _describe(self) -> None:
         tiles = [tile for column in self.columns for tile in (column.upper, column.lower)]
