@@ -129,8 +129,7 @@ def _session(
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     test_image = () if test_row is None else (("weights", "test", str(test_row)),)
     choices = (("weights", "view", view), *test_image)
-    record = SessionRecord(source, model.fingerprint, model.stack.parameters, chosen, "weights", choices)
-    return picture_text(record)
+    return picture_text(SessionRecord(source, model.fingerprint, model.stack.parameters, chosen, "weights", choices))
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:

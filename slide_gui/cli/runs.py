@@ -188,9 +188,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--seed has no effect on files if --seeds is given; leave one of them out")
 
     def sweep_of(base: RunSpec) -> SweepSpec:
-        splits = tuple(range(arguments.splits))
         choose = ("pooled" if arguments.pooled else "each") if arguments.choose else "none"
-        sweep = SweepSpec(base, noises, depths, splits, tuple(seeds), choose=choose)
+        sweep = SweepSpec(base, noises, depths, tuple(range(arguments.splits)), tuple(seeds), choose=choose)
         if not arguments.cold:
             return sweep
         if all(point.spec.neighbour is None for point in sweep.points()):
@@ -213,8 +212,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
     document = _sweep_document(dataset, sweep, state)
-    stack = state.done[0].point.spec.stack
-    session = picture_text(SessionRecord(source, dataset.fingerprint, stack, page="curves"))
+    session = picture_text(SessionRecord(source, dataset.fingerprint, state.done[0].point.spec.stack, page="curves"))
     for path in arguments.figure:
         save_export(path, curves_export(dataset, state.done), Style(), session)
     document |= {"store": arguments.store, "figures": arguments.figure, "plan": asdict(plan)}

@@ -159,10 +159,9 @@ class Networks:
         def part(rows: Indices) -> tuple[NDArray[Any], Indices]:
             return into_range(data.take(rows), features.limits), codes[rows]
 
-        n_classes = int(codes.max()) + 1
         X, y = part(data.rows)
         validation = part(data.validation) if len(data.validation) else None
-        network = fine_tune(features.sda, X, y, n_classes, validation, data.spec.sda, progress)
+        network = fine_tune(features.sda, X, y, int(codes.max()) + 1, validation, data.spec.sda, progress)
         self._tuned[key] = tuned = Tuned(network, features.limits, computing_time() - started)
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
@@ -401,6 +400,5 @@ def _starting_point(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tupl
     multiplied by the square root of the ratio of the new median to the earlier one. As a result, the typical
     contribution of a layer to the kernel's exponent stays the same.
     """
-    pairs = zip(medians.tolist(), neighbour.medians, strict=True)
-    ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]
+    ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in zip(medians.tolist(), neighbour.medians, strict=True)]
     return tuple(float(w * ratio**0.5) for w, ratio in zip(neighbour.widths, ratios, strict=True)), neighbour.C
