@@ -77,8 +77,7 @@ def test_that_metadata_changelog_and_citation_name_this_version():
     assert next(root.iter("release")).attrib["version"] == slide_gui.__version__
     version, date = slide_gui.__version__, next(root.iter("release")).attrib["date"]
     assert f"\n## [{version}] - {date}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f'\nversion: {version}\ndate-released: "{date}"\n' in citation
+    assert f'\nversion: {version}\ndate-released: "{date}"\n' in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_that_the_pictures_of_readme_and_appstream_exist_and_are_small():

@@ -109,8 +109,7 @@ def test_that_a_bundle_has_figures_numbers_commands_script_and_session(cli, smal
 
 
 def test_that_an_animation_holds_its_pictures_and_the_session(cli, small):
-    line = "weights small.npz --animate noise --depth 2 --pixels 1,2 --dpi 60 --format gif --json"
-    document = cli(line).json
+    document = cli("weights small.npz --animate noise --depth 2 --pixels 1,2 --dpi 60 --format gif --json").json
     assert (document["outputs"], document["show"]) == (["weights.gif"], "auto")
     assert "limits" not in document["data"][0]["pixels"][0], "they depend on the noise level"
     with Image.open("weights.gif") as image:

@@ -24,9 +24,8 @@ def layers(n: int, seed: int = 0, noise: float = 0.3, widths: tuple[int, ...] = 
 
 def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
     """Return rows of three layers and three classes."""
-    rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
-    Z = rng.standard_normal((n, 12))
+    Z = np.random.default_rng(seed).standard_normal((n, 12))
     Z[:, :2] += 1.5 * np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])[y]
     return Z, y
 

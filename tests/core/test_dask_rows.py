@@ -143,8 +143,7 @@ def test_that_only_values_of_the_rows_are_checked_and_not_those_of_hidden_repres
 @pytest.mark.parametrize("parameters", PARAMETERS)
 def test_that_two_workers_give_the_bits_of_one_machine(client, parameters):
     same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
-    workers = list(client.scheduler_info()["workers"])
-    with dask.annotate(workers=workers[:1], allow_other_workers=False):
+    with dask.annotate(workers=list(client.scheduler_info()["workers"])[:1], allow_other_workers=False):
         same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
 
 

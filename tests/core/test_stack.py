@@ -266,9 +266,8 @@ def test_that_bad_parameters_are_refused_by_name_and_a_clearly_negative_error_is
 
 
 def rows_with_rare_pixels(n=300, side=8):
-    random = np.random.default_rng(2)
     rows = blobs(n=n, side=side)
-    rows[:, 10:14] *= random.random((n, 4)) < 0.02
+    rows[:, 10:14] *= np.random.default_rng(2).random((n, 4)) < 0.02
     rows[:, 15] = 0.0
     rows[7, 15] = 1 / 255
     rows[:, 20] = 0.0

@@ -392,9 +392,8 @@ def test_that_a_rewound_log_returns_its_results_and_times_and_computes_the_next_
 
 def rows(n, n_classes):
     """Return two blocks of three columns, with overlapping classes."""
-    random = np.random.default_rng(3)
     codes = np.arange(n) % n_classes
-    return (random.normal(size=(n, 6)) + 0.8 * codes[:, None]).astype(np.float32), codes
+    return (np.random.default_rng(3).normal(size=(n, 6)) + 0.8 * codes[:, None]).astype(np.float32), codes
 
 
 KINDS = {

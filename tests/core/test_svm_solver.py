@@ -64,8 +64,7 @@ def test_that_working_sets_reach_the_solution_of_the_entire_matrix(monkeypatch, 
 def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_repaired():
     source, y = _problem(200)
     options, random = SolverOptions(False, 10.0), np.random.default_rng(0)
-    cold = solve(source, y, options)
-    assert solve(source, y, options, start=cold.beta).steps == 0
+    assert solve(source, y, options, start=solve(source, y, options).beta).steps == 0
     wild = solve(source, y, options, start=random.standard_normal(200) * 100)
     assert wild.converged
     assert abs(wild.beta.sum()) < 1e-9

@@ -302,9 +302,8 @@ def test_that_columns_left_out_may_have_any_cells_and_a_test_table_leaves_out_th
     part = read(PEOPLE.replace("n3,", '"one, two",').replace("n4", ""), ParseOptions("d", left_out=("name", "2")))
     assert part.labels.tolist() == [0, 1, 2, 0, 1]
     assert part.feature_names == ("a", "b", "c", "e")
-    train = write(tmp_path / "x_train.csv", PEOPLE)
     test = write(tmp_path / "x_test.csv", "note,town,a,b,c,d,e\nbad,Ulm,1,2,3,4,5\nbad,Ulm,1,2,3,4,6\n")
-    data = open_data([train, test])
+    data = open_data([write(tmp_path / "x_train.csv", PEOPLE), test])
     assert data.test_labels.tolist() == [1, 1]
     assert data.feature_names == ("a", "b", "c", "d", "e")
     assert "x_test.csv: column “note” left out" in [guess.what for guess in data.opened.guesses]

@@ -59,9 +59,8 @@ def until(ask: Callable[[], Answer | None], what: str, seconds: float = 100.0) -
 def virtual_display() -> Iterator[str]:
     """Start Xvfb, and return the name of its display, e.g. ``":99"``."""
     reader, writer = os.pipe()
-    screen = f"{SIZE[0]}x{SIZE[1]}x24"
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writer), "-screen", "0", screen, "-nolisten", "tcp", "-noreset"],
+        ["Xvfb", "-displayfd", str(writer), "-screen", "0", f"{SIZE[0]}x{SIZE[1]}x24", "-nolisten", "tcp", "-noreset"],
         pass_fds=[writer],
         stderr=subprocess.DEVNULL,
     )

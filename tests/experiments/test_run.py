@@ -348,9 +348,8 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows
     base = spec(DATA, 0.4, 1, widths="median", C=10.0, labels=30)
     found = run(DATA, base)
     assert found.n_train == 30
-    plain = run(DATA, spec(DATA, 0.4, 1, widths="median", C=10.0))
     assert not same_numbers(found, run(DATA, replace(base, fit_rows="labelled")))
-    assert plain.n_train == 120
+    assert run(DATA, spec(DATA, 0.4, 1, widths="median", C=10.0)).n_train == 120
     shared = Reuse()
     run(DATA, replace(base, labels=60), reuse=shared)
     assert same_numbers(run(DATA, base, reuse=shared), found)

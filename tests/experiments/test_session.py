@@ -316,8 +316,7 @@ def edited(path, change=None, **members):
         contents = {name: archive.read(name) for name in archive.namelist()}
     if change is not None:
         manifest = json.loads(np.load(io.BytesIO(contents["manifest.npy"] or b"")).tobytes())
-        text = json.dumps({**manifest, **change}).encode()
-        contents["manifest.npy"] = npy(np.frombuffer(text, np.uint8))
+        contents["manifest.npy"] = npy(np.frombuffer(json.dumps({**manifest, **change}).encode(), np.uint8))
     contents |= {f"{name}.npy": value for name, value in members.items()}
     copy = path.with_name("edited.npz")
     with zipfile.ZipFile(copy, "w") as archive:

@@ -77,14 +77,13 @@ def test_that_every_shown_column_has_a_text_for_any_run_and_commas_separate_tags
     for text, tags in (("", ()), (" a , b c,, a", ("a", "b c")), (",", ())):
         assert tags_of(text) == LINE.with_tags(text).tags == tags
     unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())
-    texts = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
     expected = {
         "Date": (LINE.date,) * 2, "Data": ("tiny gen.",) * 2, "Method": ("SLIDE-SVM", "of tomorrow"),
         "Noise": ("0.40", "–"), "Depth": ("1", "0"), "Split": ("whole",) * 2, "Seed": ("0",) * 2,
         "Error %": (LINE.rate.value,) * 2, "95 %": (LINE.rate.interval,) * 2, "n test": ("40",) * 2, "C": ("1", "–"),
         "n SV": (str(LINE.n_support), "–"), "Time s": (f"{LINE.seconds:.1f}",) * 2, "Tag": ("first, of all", ""),
     }  # fmt: skip
-    assert texts == expected
+    assert {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN} == expected
     penalty = next(column.text for column in SHOWN if column.title == "C")
     assert [penalty(replace(LINE, C=C)) for C in (0.002345, 0.02345)] == ["0.0023", "0.0234"]
     assert LINE.words == (

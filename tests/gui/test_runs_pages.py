@@ -488,8 +488,7 @@ def test_that_an_unreadable_store_is_reported_and_not_waited_for(window, tmp_pat
 
 def saved(path, seed):
     data = labelled(seed)
-    labels = {"y_train": data.train_labels, "y_test": data.test_labels}
-    np.savez(path, X_train=data.train, X_test=data.test, **labels)
+    np.savez(path, X_train=data.train, X_test=data.test, y_train=data.train_labels, y_test=data.test_labels)
     return path
 
 

@@ -378,9 +378,8 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(flow_view):
     (hovered,) = record(flow_view.pixel_hovered)
     layout, grid = flow_view.layout_of(), flow_view.canvas.grid()
     assert flow_view.canvas.mapTo(flow_view, grid.frame.topLeft()) == layout.canvas.topLeft()
-    spot = layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint()
     before = flow_view.grab().toImage()
-    QTest.mouseMove(flow_view, spot)
+    QTest.mouseMove(flow_view, layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint())
     assert hovered[-1] == 5 * 28 + 7
     assert flow_view.canvas._current == 5 * 28 + 7
     after = flow_view.grab().toImage()
