@@ -67,16 +67,20 @@ def test_that_a_click_or_enter_requests_the_runs_of_a_cell_unless_it_is_empty(ta
     assert asked[1:] == [(("run 2.0",), "slide-svm", 0)]
 
 
-def test_that_cells_are_described_in_words_and_the_table_is_copied_as_plain_numbers(table):
+def test_that_marks_differ_cells_are_described_in_words_and_the_table_is_copied_as_plain_numbers(table):
+    assert len({standing.symbol for standing in SIGNIFICANCE_MARKS.values()}) == len(SIGNIFICANCE_MARKS)
+    for theme in (LIGHT, DARK):
+        assert len({mark_color(name, theme) for name in SIGNIFICANCE_MARKS}) == len(SIGNIFICANCE_MARKS)
     model = table.model()
     texts = [model.data(model.index(row, 0)) for row in range(5)]
     assert texts[:2] == ["3.00 ± 0.10, significantly more errors than SLIDE-SVM, paper 1.00, 1 split", "waiting"]
     assert "significantly fewer" in texts[4]
     assert model.data(model.index(0, 1), Qt.ItemDataRole.ToolTipRole) == "No result: not asked"
     lines = [line.split("\t") for line in table.text().splitlines()]
-    assert lines[0] == ["", "Rectangles (generated)", "paper", "MNIST (no runs yet)", "paper"]
-    assert lines[1] == ["Raw-SVM", "3.00 ± 0.10", "1.00", "not asked", "1.40"]
-    assert lines[6] == ["SdA-3 Vincent et al. 2010", "", "1.99", "not asked", "1.40"]
+    more, mark = "significantly more errors than SLIDE-SVM", "significance"
+    assert lines[0] == ["", "Rectangles (generated)", mark, "paper", "MNIST (no runs yet)", mark, "paper"]
+    assert lines[1] == ["Raw-SVM", "3.00 ± 0.10", more, "1.00", "not asked", "", "1.40"]
+    assert lines[6] == ["SdA-3 Vincent et al. 2010", "", "", "1.99", "not asked", "", "1.40"]
 
 
 def test_that_new_numbers_keep_order_and_current_cell(table):
@@ -95,9 +99,3 @@ def test_that_a_heading_that_does_not_fit_ends_in_an_ellipsis_until_it_fits(tabl
         settle()
         title, note = table.horizontalHeaderItem(1).text().split("\n")
         assert (title.endswith("…"), title == long[0], note) == (is_cut, not is_cut, long[1])
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_that_each_significance_has_its_own_mark_and_colour(theme):
-    assert len({standing.symbol for standing in SIGNIFICANCE_MARKS.values()}) == len(SIGNIFICANCE_MARKS)
-    assert len({mark_color(name, theme) for name in SIGNIFICANCE_MARKS}) == len(SIGNIFICANCE_MARKS)

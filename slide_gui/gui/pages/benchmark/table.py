@@ -83,6 +83,11 @@ class EvaluationCell:
     rank: tuple[float, ...] | None = None
     keys: tuple[str, ...] = ()
 
+    @property
+    def spoken(self) -> str:
+        """The significance mark in words, or "" if there is none."""
+        return SIGNIFICANCE_MARKS[self.standing].spoken if self.standing else ""
+
 
 @dataclass(frozen=True)
 class EvaluationRow:
@@ -280,9 +285,8 @@ class EvaluationTable(ResultTable):
             title.setToolTip(title.text())
             self.setVerticalHeaderItem(line, title)
             for number, cell in enumerate(row.cells):
-                spoken = SIGNIFICANCE_MARKS[cell.standing].spoken if cell.standing else ""
                 # The text of the item is only for screen readers; the delegate draws the cell.
-                item = QTableWidgetItem(", ".join(filter(None, (cell.main, spoken, cell.aside, cell.note))))
+                item = QTableWidgetItem(", ".join(filter(None, (cell.main, cell.spoken, cell.aside, cell.note))))
                 item.setToolTip(cell.tip)
                 self.setItem(line, number, item)
 
@@ -290,12 +294,15 @@ class EvaluationTable(ResultTable):
         """Return the table as tab-separated text, with numbers in a format that other programs can read."""
         if not self.heads:
             return ""
-        lines = ["\t".join(["", *(part for head in self.heads for part in ("{} ({})".format(*head), "paper"))])]
+        marks = ["significance"] * self.ordered
+        lines = [["", *(part for head in self.heads for part in ("{} ({})".format(*head), *marks, "paper"))]]
         paper = "paper "  # The column has the title "paper", so its cells do not repeat this word.
         for row in self.rows:
-            cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
-            lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))
-        return plain("\n".join(lines))
+            line = [" ".join(filter(None, (row.title, row.note)))]
+            for cell in row.cells:
+                line += [cell.main or cell.note, *[cell.spoken] * len(marks), cell.aside.removeprefix(paper)]
+            lines.append(line)
+        return plain("\n".join(map("\t".join, lines)))
 
     @Slot(int)
     def _head_clicked(self, section: int) -> None:
@@ -309,8 +316,7 @@ class EvaluationTable(ResultTable):
             self.runs_requested.emit((keys, row.key, column))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            if self.ordered:
-                self._head_clicked(max(self.currentColumn(), 0))
+        if self.ordered and event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            self._head_clicked(max(self.currentColumn(), 0))
         else:
             super().keyPressEvent(event)
