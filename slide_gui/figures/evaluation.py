@@ -153,9 +153,7 @@ def error_table(state: EvaluationState) -> TextTable:
 def _error_text(cell: Cell | None, state: EvaluationState) -> str:
     if cell is None or cell.rate is None:
         return _MISSING
-    text, comparison = cell.rate.cell, state.comparison(cell)
-    if comparison is not None and comparison.significant:
-        text += " (+)" if comparison.difference > 0 else " (−)"
+    text = cell.rate.cell + {"worse": " (+)", "better": " (−)"}.get(comparison_result(state, cell), "")
     return text if cell.complete else f"{text} [{len(cell.answers)}/{cell.n_splits}]"
 
 
@@ -292,13 +290,11 @@ _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points and line spacing in mm 
 
 
 def comparison_result(state: EvaluationState, cell: Cell) -> str:
-    """Return the result of comparing a method with SLIDE-SVM on one data set, as a key of `COMPARED`."""
-    if cell.method == REFERENCE:
-        return "reference"
+    """Return the result of comparing a method with SLIDE-SVM on one data set: a key of `COMPARED`, or "" if unknown."""
     comparison = state.comparison(cell)
-    if comparison is None or not comparison.significant:
-        return "equal"
-    return "worse" if comparison.difference > 0 else "better"
+    if comparison is None:
+        return "reference" if cell.method == REFERENCE else ""
+    return "equal" if not comparison.significant else "worse" if comparison.difference > 0 else "better"
 
 
 def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
@@ -398,8 +394,7 @@ def _write_right(axes: "Axes", place: float, text: str, s: float) -> None:
 
 def _draw_cell(axes: "Axes", state: EvaluationState, cell: Cell, place: int, s: float, *, with_value: bool) -> None:
     assert cell.rate is not None
-    is_compared = cell.method == REFERENCE or state.comparison(cell) is not None
-    color = COMPARED[comparison_result(state, cell)][0] if is_compared else PALE
+    color, _ = COMPARED.get(comparison_result(state, cell), (PALE, ""))
     axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot(
         [100 * cell.rate.error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle=""

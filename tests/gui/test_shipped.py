@@ -81,7 +81,9 @@ def test_that_results_are_written_as_they_were_read(tmp_path):
         np.testing.assert_array_equal(values, read[name])
 
 
-def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_trial(fresh, jobs, monkeypatch):
+def test_that_the_curves_are_drawn_at_the_first_click_and_after_a_stopped_trial_and_a_point_is_trained_by_a_click(
+    fresh, jobs, monkeypatch
+):
     page = show_page(fresh, "curves")
     wait(lambda: sum(point.state == "done" for point in page.points()) >= 20)
     assert set(jobs) <= READING
@@ -90,26 +92,20 @@ def test_that_the_error_curves_are_drawn_at_the_first_click_and_after_a_stopped_
     assert {point.depth for point in page.points()} == {0, 1, 2, 3, 4}
     assert page.numbers()
     assert page.export_options()
-    before = page.shown.currentText()
+    before, runs = page.shown.currentText(), fresh.session.runs
+    point = next(point for point in page.points() if (point.noise, point.depth) == (0.1, 1))
+    page.stack.currentWidget().point_clicked.emit(point)
+    assert (runs.training.running, runs.spec.hash) == (True, point.key)
+    assert (fresh.workspace.state.parameters.noise, fresh.workspace.state.parameters.depth) == (0.1, 1)
+    runs.training.stop()
     monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", working(threading.Event()))
-    fresh.session.runs.start_trial()
+    runs.start_trial()
     wait(lambda: page.shown.currentText() != before)
-    fresh.session.runs.stop()
+    runs.stop()
     assert page.shown.currentText() == before
 
 
-def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
-    page, runs = show_page(fresh, "curves"), fresh.session.runs
-    wait(page.points)
-    point = next(point for point in page.points() if (point.noise, point.depth) == (0.1, 1))
-    page.stack.currentWidget().point_clicked.emit(point)
-    assert runs.training.running
-    assert runs.spec.hash == point.key
-    assert (fresh.workspace.state.parameters.noise, fresh.workspace.state.parameters.depth) == (0.1, 1)
-    runs.training.stop()
-
-
-def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_cost(fresh, jobs):
+def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_cost(fresh, jobs, monkeypatch):
     fresh.session.evaluation.choose(EvaluationChoice.everything("quick"))
     page = show_page(fresh, "evaluation")
     wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
@@ -121,6 +117,12 @@ def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_co
     assert set(jobs) <= READING
     assert all("generated" in note for _, note in page.errors.heads[:3])
     assert "stand-in for MNIST" in page.errors.heads[3][0]
+    state = fresh.session.evaluation.state()
+    for first in (state.cells[0], replace(state.cells[0], shipped_rate=None)):
+        changed = replace(state, cells=(first, *state.cells[1:]))
+        monkeypatch.setattr(fresh.session.evaluation, "state", lambda changed=changed: changed)
+        page.refresh()
+        assert page._notes.text().endswith("individual test rows.") == (first.shipped_rate is None)
 
 
 def test_that_the_benchmark_shows_the_full_table_first_if_it_is_shipped(with_full, fresh):

@@ -279,10 +279,9 @@ class _Evaluation:
             if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
                 spec = self._finals[last.spec_hash]
-                if not spec.layers:
-                    continue
-                seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
-                self._state = table.with_answer(self._state, cell, replace(last, features=seconds))
+                if spec.layers:
+                    seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
+                    self._state = table.with_answer(self._state, cell, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:
         """Report the overall progress and the `EvaluationState` each time an active run reports its progress.

@@ -154,15 +154,12 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
     """Return a state in which `answer` is added to the cell of `target`, or the same state if `answer` is None."""
-    if answer is None:
+    cell = state.cell(target.data, target.method)
+    if answer is None or cell is None:
         return state
-    cells = []
-    for cell in state.cells:
-        if (cell.data, cell.method) == (target.data, target.method):
-            others = [old for old in cell.answers if old.split != answer.split]
-            cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda each: each.split)))
-        cells.append(cell)
-    return replace(state, cells=tuple(cells))
+    answers = {old.split: old for old in cell.answers} | {answer.split: answer}
+    changed = replace(cell, answers=tuple(answers[split] for split in sorted(answers)))
+    return replace(state, cells=tuple(changed if each is cell else each for each in state.cells))
 
 
 def readable(rows: Iterable[StoredRun]) -> dict[str, StoredRun]:
@@ -335,9 +332,7 @@ class Comparison:
     @property
     def test(self) -> str:
         """Name of the statistical test."""
-        if self.rows is not None:
-            return "McNemar"
-        return f"t-test over test rows and {self.n_splits} splits"
+        return f"t-test over test rows and {self.n_splits} splits" if self.rows is None else "McNemar"
 
 
 @dataclass(frozen=True, eq=False)

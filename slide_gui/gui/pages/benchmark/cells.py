@@ -13,7 +13,7 @@ from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationRow
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, p_value_text, per_cent
 
-_ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
+_ORDER = {"better": 0, "reference": 1, "equal": 1, "": 1, "worse": 2}
 _SHOWS_RUNS = "\nClick or press Enter to show this cell’s runs on the Runs page"
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "validating", "test": "testing"}
 
@@ -23,12 +23,11 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[tuple[st
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table):
-        info = infos.get(key)
-        if info is None:
-            heads.append((data_entry(key).title, "no runs yet"))
-        else:
+        title, note = data_entry(key).title, "no runs yet"
+        if info := infos.get(key):
             kind = "generated" if info.generated else "real"
-            heads.append((info.title, f"{kind}, {count(info.n_train)} / {count(info.n_test)}"))
+            title, note = info.title, f"{kind}, {count(info.n_train)} / {count(info.n_test)}"
+        heads.append((title, note))
     return tuple(heads)
 
 
@@ -73,9 +72,7 @@ def error_rows(
         if cell.rate is None:
             return EvaluationCell("", aside, note, fraction=fraction, tip=tip)
         rank = float(_ORDER[result]), cell.rate.error
-        is_compared = other is not None or cell.method == REFERENCE
-        shown = result if is_compared else ""
-        return EvaluationCell(cell.rate.cell, aside, note, shown, fraction, tip, rank, run_keys)
+        return EvaluationCell(cell.rate.cell, aside, note, result, fraction, tip, rank, run_keys)
 
     rows = []
     for method in COLUMNS:
@@ -86,16 +83,14 @@ def error_rows(
             shown, group = tuple(map(described, planned)), "own" if is_extra(method) else "paper"
             rows.append(EvaluationRow(method, starred(method, title), shown, note, method == REFERENCE, group))
     ours = {row.title for row in rows}
-    others: dict[tuple[str, str], dict[str, float]] = {}
+    others: dict[tuple[str, str], dict[str, EvaluationCell]] = {}
     for key in keys:
         for each in published(key):
             if each.method not in ours:
-                others.setdefault((each.method, each.place), {})[key] = 100 * each.error
-    for (name, place), errors in others.items():
-        cells = {
-            key: EvaluationCell(aside=fixed(error, 2), tip=f"{name}: {per_cent(error)}, published by {place}")
-            for key, error in errors.items()
-        }
+                tip = f"{each.method}: {per_cent(100 * each.error)}, published by {each.place}"
+                cell = EvaluationCell(aside=fixed(100 * each.error, 2), tip=tip)
+                others.setdefault((each.method, each.place), {})[key] = cell
+    for (name, place), cells in others.items():
         rows.append(EvaluationRow("", name, tuple(cells.get(key, EvaluationCell()) for key in keys), place))
     return tuple(rows)
 
@@ -162,11 +157,9 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
     If no times have been measured on a data set, its row contains only the times from the paper.
     """
     known = {row.data.key: row for row in rows}
-    all_rows = []
-    for key in dict.fromkeys(cell.data for cell in choice.table):
-        empty = DataInfo(key, data_entry(key).title, False, "", 0, 0)
-        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", *published_seconds(key)))
-    return tuple(all_rows)
+    keys = dict.fromkeys(cell.data for cell in choice.table)
+    empty = {key: DataInfo(key, data_entry(key).title, False, "", 0, 0) for key in keys}
+    return tuple(known.get(key) or TimeRow(empty[key], None, None, "", *published_seconds(key)) for key in keys)
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:

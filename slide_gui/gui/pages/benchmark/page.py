@@ -64,6 +64,10 @@ _NOTES = (
     "Brackets contain 95 % confidence intervals, which include the variation over test rows and over several splits. "
     "Marks show significant differences (p < 0.05 after Holm’s correction; t-test, or McNemar’s test for one split)."
 )
+_UNMARKED = (
+    "A result has no mark if it was shipped and that of SLIDE-SVM is your own, or vice versa: shipped results lack the "
+    "errors of individual test rows."
+)
 _QUICK = "quick protocol: 600 training rows; errors are not comparable with those in the paper"
 
 
@@ -80,7 +84,7 @@ class EvaluationPage(Page):
         self.add_stack(self.errors, self._build_times())
         legend = [*(f"{each.symbol} {each.legend}" for each in SIGNIFICANCE_MARKS.values()), EXTRA]
         self._legend = placed(self.column, label("    ".join(legend), self, wraps=True))
-        self._notes = placed(self.column, label(_NOTES, self, wraps=True))
+        self._notes = placed(self.column, label("", self, wraps=True))
         notes = notes_below("Marks")
         self._notes.setToolTip("\n\n".join(notes))
         self._notes.setAccessibleDescription(" ".join(notes))
@@ -216,9 +220,8 @@ class EvaluationPage(Page):
         return "There are no results yet. Press Start."
 
     def numbers(self) -> str:
-        if not self.export_options():
-            return ""
-        return (self.errors if self.stack.currentIndex() == 0 else self.running_times).text()
+        shown = self.errors if self.stack.currentIndex() == 0 else self.running_times
+        return shown.text() if self.export_options() else ""
 
     # Display ----------------------------------------------------------------------------------------------------
 
@@ -231,6 +234,9 @@ class EvaluationPage(Page):
         self.errors.set_table(heads, rows)
         times = all_times(time_rows(state), controller.choice)
         self.running_times.set_table(heads, time_rows_of(times))
+        kinds = {(cell.data, cell.shipped_rate is None) for cell in state.cells if cell.answers}
+        is_mixed = len(kinds) > len({data for data, _ in kinds})
+        self._notes.setText(f"{_NOTES} {_UNMARKED}" if is_mixed else _NOTES)
         self._show_choice()
         self._show_status()
 
