@@ -84,8 +84,8 @@ def curves_export(
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
     """Return the export of the validation error curves of a trial, with the result of the trial as a text file."""
-    provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
-    export = replace(curves_export(dataset, trial.done), name="try")
+    provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done), trial.n_missing)
+    export = replace(curves_export(dataset, trial.done, n_missing=trial.n_missing), name="try")
     seed = ["--seed", str(source.seed)] if source.seed else []
     words = shlex.join([*(source.paths or [source.argument]), *source.words, *seed])
     budget = f" --budget {trial.budget:g}" if trial.budget != BUDGET else ""

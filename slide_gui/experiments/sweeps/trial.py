@@ -103,6 +103,11 @@ class Trial:
     budget_ended: bool
 
     @property
+    def n_missing(self) -> int:
+        """Number of planned points of the sweep that are missing from `done`."""
+        return len(self.sweep.points()) - len(self.done)
+
+    @property
     def layers_help(self) -> bool | None:
         """True if the best setting has layers and fewer errors than an SVM on raw input. None if `other` is None."""
         return None if self.other is None else self.result.spec.stack.depth > 0 and self.result.error < self.other.error
