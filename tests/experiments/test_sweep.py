@@ -311,14 +311,11 @@ def test_that_a_tie_is_won_in_any_order_by(rule):
     assert choose(results) == choose(results[::-1]) == (results[0],)
 
 
-def test_that_each_split_and_seed_has_its_own_selection():
+def test_that_each_split_and_seed_has_its_own_selection_but_pooled_candidates_have_the_mean():
     results = [candidate(0.2, 0.3, split=s, seed=k) for s in (1, 0) for k in (1, 0)]
     found = choose([*results, candidate(0.1, 0.6, split=1, seed=0)])
     assert [(one.point.split, one.point.seed) for one in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert [one.point.noise for one in found] == [0.3, 0.3, 0.6, 0.3]
-
-
-def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
     results = [candidate(e, n, split=s) for n, s, e in ((0.3, 0, 0.1), (0.3, 1, 0.4), (0.6, 0, 0.2), (0.6, 1, 0.2))]
     found = pooled(results)
     kept = [(one.point.noise, one.point.split, one.validation_error) for one in found]
@@ -376,6 +373,10 @@ def test_that_the_best_is_named_or_the_reason_why_not_and_the_final_run_is_the_c
     assert "without validation rows" in best_words([candidate(0.1), candidate(None, 0.6)])
     unequal = [candidate(0.1, 0.3), candidate(0.1, 0.6), candidate(0.2, 0.3, split=1, training="split")]
     assert best_words(unequal).endswith("until all splits have results at the same noise levels and depths")
+    raw = [candidate(0.2, depth=0), candidate(0.2, 0.6, depth=0)]
+    sweeps = [candidate(0.1)], raw, [candidate(0.1), candidate(0.2, 0.6)]
+    marks = [[point.chosen for point in error_curves(SELECTED_DATA, each).points] for each in sweeps]
+    assert marks == [[False], [False, False], [True, False]], "at least two are compared"
     selected = candidate(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")
     (point,) = final_points([selected])
     assert replace(point, spec=selected.point.spec) == selected.point

@@ -27,7 +27,7 @@ class CurvePoint:
     validation_error : float or None
         Mean fraction of misclassified validation rows. None if some runs have no validation rows.
     chosen : bool
-        True if validation errors select this noise level and depth (`chosen_places`).
+        True if validation errors select this noise level and depth (`chosen_places`) from several.
     """
 
     noise: float
@@ -108,7 +108,8 @@ def error_curves(dataset: Dataset, results: Sequence[PointResult], n_missing: in
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
     for result in results:
         groups.setdefault((result.point.depth, result.point.noise), {})[result.point.spec.hash] = result
-    points, chosen = [], chosen_places(results)
+    # A single run is not marked as selected, even if several noise levels share it, as they do at depth 0.
+    points, chosen = [], chosen_places(results) if len({*map(frozenset, groups.values())}) > 1 else ()
     for depth, noise in sorted(groups):
         points.append(CurvePoint.of((noise, depth), list(groups[depth, noise].values()), chosen))
     labels = results[0].point.spec.labels
