@@ -385,7 +385,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
         assert runs.comparison.why_not.isVisible()
 
 
-def test_that_cancel_and_other_data_stop_training_and_sweep(window, permits):
+def test_that_cancel_and_other_data_stop_training_and_sweep_and_the_sweep_is_offered_again(window, permits):
     classifier, curves = show_page(window, "classifier"), show_page(window, "curves")
     runs = window.session.runs
     for stop in (window.actions_by_name["cancel"].trigger, lambda: open_data(window, labelled(seed=1))):
@@ -399,6 +399,11 @@ def test_that_cancel_and_other_data_stop_training_and_sweep(window, permits):
     assert runs.sweep.latest is None
     assert window.notice.accessibleName().startswith("The sweep was stopped: You opened other data or changed")
     assert not [point for point in curves.points() if point.key]
+    sweep = curves.choices()["sweep"]
+    for text, words in ((sweep[:-9], "estimate: error"), (sweep, "0 of 4 points; press Sweep to continue the sweep")):
+        curves.choose({"sweep": text})
+        open_data(window, labelled())
+        wait(lambda words=words: curves.status.text().startswith(words))
 
 
 def test_that_a_run_of_another_results_version_is_listed_and_computed_again(window, tmp_path):

@@ -101,7 +101,7 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     ValueError
         If the sweep has no points, or a parameter is out of range.
     """
-    points, rule = _points_and_choice(sweep, dataset)
+    points, rule = points_and_choice(sweep, dataset)
     known = {line.hash: line for line in stored if line.is_current}
     shape = RunShape.of(dataset)
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
@@ -135,7 +135,7 @@ def _with_neighbours(specs: Iterable[RunSpec], known: Container[str]) -> dict[st
     return runs
 
 
-def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
+def points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
     """Return a sweep's points on every fold of the data, and the selection rule of the sweep (`SweepSpec.choose`)."""
     if not isinstance(sweep, SweepSpec):
         return tuple(sweep), "none"
@@ -196,7 +196,7 @@ def run_sweep(
     Cancelled
         If `progress` cancels the sweep.
     """
-    points, rule = _points_and_choice(sweep, dataset)
+    points, rule = points_and_choice(sweep, dataset)
     return _Sweep(dataset, points, rule, progress).run(store, pause, cluster)
 
 

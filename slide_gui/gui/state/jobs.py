@@ -455,7 +455,7 @@ class Task(QObject):
             on_payload=self._take_payload,
             on_result=self._finish,
             on_failure=self._end,
-            on_stop=self._stopped,
+            on_stop=self.stop,
             failure=self._failure,
             background=self._background and queue is None,
             automatic=self._automatic,
@@ -495,10 +495,6 @@ class Task(QObject):
     def _finish(self, result: object) -> None:
         if result is not None:
             self.latest = result
-        self._end()
-
-    def _stopped(self) -> None:
-        self.stopped = True
         self._end()
 
     def _end(self, _error: Exception | None = None) -> None:

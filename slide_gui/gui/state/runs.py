@@ -1,5 +1,6 @@
 """Training, live error estimates, sweeps and trials of SLIDE on new data, as requested by the user in the window."""
 
+import json
 import math
 import time
 from contextlib import suppress
@@ -12,6 +13,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import is_known
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, peak_bytes, typical_seconds
 from slide_gui.experiments.runs.fitting import Reuse
@@ -21,7 +23,7 @@ from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepSpec, on_ever
 from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
-from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
+from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, points_and_choice, run_sweep
 from slide_gui.experiments.sweeps.trial import BUDGET, TrialState, checked_budget, try_data
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Task, UserMessage
@@ -32,6 +34,7 @@ from slide_gui.text import about, dataset_title
 
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
+MOST_POINTS = 2000  # Largest number of points of a sweep.
 
 TRY_SECONDS = "try/seconds"
 """The key of the setting for the time limit of “Try on my data”."""
@@ -49,6 +52,11 @@ def stored_budget(settings: QSettings) -> float:
         return checked_budget(str(settings.value(TRY_SECONDS, BUDGET)))
     except ValueError:
         return BUDGET
+
+
+def n_points(sweep: SweepSpec) -> int:
+    """Return the number of points of a sweep, in which repeated values are counted repeatedly."""
+    return math.prod(map(len, (sweep.noises, sweep.depths, sweep.splits, sweep.seeds)))
 
 
 def _without_time_left(progress: Progress) -> Progress:
@@ -339,6 +347,21 @@ class RunController(QObject):
         self.drop_estimate()
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
+    def restore_sweep(self, text: str) -> None:
+        """Set `requested_sweep` to the sweep of a session, given as JSON, unless it was requested on other data.
+
+        The state of this sweep contains its points but no results, because its finished runs are in the run store.
+        """
+        dataset, base = self._workspace.dataset, self._base()
+        if not text or dataset is None or base is None or self.requested_sweep is not None:
+            return
+        with suppress(ValueError, RecursionError):
+            sweep = from_document(SweepSpec, json.loads(text))
+            if sweep.base.fingerprint == base.fingerprint and n_points(sweep) <= MOST_POINTS:
+                sweep = replace(sweep, base=sweep.base.on(source=base.source))
+                self.sweep.latest = SweepState(points_and_choice(sweep, dataset)[0])
+                self.requested_sweep = sweep
+
     def start_trial(self, budget: float = BUDGET) -> None:
         """Within `budget` seconds, compare noise levels and depths on validation rows, and test the best pair."""
         dataset, source = self._workspace.dataset, self._workspace.source
@@ -435,14 +458,13 @@ class RunController(QObject):
 
     @Slot(object)
     def _follow_dataset(self, dataset: Dataset) -> None:
-        tasks = (self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")
-        for name in [name for task, name in tasks if task.running]:
-            text = f"You opened other data or changed the split. To start the {name} again, restore them."
-            self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
         self._reuse, self.requested_sweep = Reuse(), None
         self.cancelled, self._earlier = None, (None, None)
         self.drop_estimate()
-        for task in (self.sweep, self.training, self.trial):
+        for task, name in ((self.training, "training"), (self.trial, "trial"), (self.sweep, "sweep")):
+            if task.running:
+                text = f"You opened other data or changed the split. To start the {name} again, restore them."
+                self._workspace.problem.emit(UserMessage(f"The {name} was stopped", text, kind="information"))
             task.stop(forget=True)
         self.show(None)
         waiting, self._shown_next, base = self._shown_next, None, self._base()

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
-from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QLineF, QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
-from slide_gui.gui.pages.curves.points import BEST, ErrorPoint, best_words, chosen_of, lines_of
+from slide_gui.gui.pages.curves.points import BEST, ErrorPoint, best_words, lines_of
 from slide_gui.gui.plots.axes import Plot, evenly_apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
@@ -135,11 +135,11 @@ class ErrorPlot(Plot):
 
     def _draw(self, theme: Theme) -> None:
         for depth, line in self._lines.items():
-            known = [p for p in line if p.is_known]
+            known = [p for p in line if p.rate]
             if depth == self.banded():
                 self._draw_intervals(theme, depth, known)
             self._draw_lines(theme, depth, known)
-        finished = [p for p in self._points if p.is_known and p.state == "done"]
+        finished = [p for p in self._points if p.rate and p.state == "done"]
         others = [p for p in self._points if p.state != "done"]
         colours = [self._brush(theme.pin(p.depth)) for p in finished]
         sizes = [SIZE + 3 * (p.state == "running") for p in others]
@@ -184,7 +184,7 @@ class ErrorPlot(Plot):
         if self._paper is not None:
             text = f"◇ Raw-SVM in the paper: {per_cent(self._paper)}"
             painter.drawText(QRectF(box.left(), 2, self.width() - box.left() - 92, 20), RIGHT, text)
-        if chosen_of(self._points):
+        if any(point.chosen for point in self._points):
             left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
             _draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
             write(painter, QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, self._mark, theme.muted)
@@ -226,7 +226,7 @@ class ErrorPlot(Plot):
         (left, right), (low, high) = self.shown()
         ends = []
         for depth, line in self._lines.items():
-            known = [p for p in line if p.is_known]
+            known = [p for p in line if p.rate]
             noise = min(right, known[-1].noise) if known else math.nan
             error, _ = _read(line, noise)
             if noise >= left and low <= error <= high:
@@ -272,8 +272,7 @@ class ErrorPlot(Plot):
             return None
 
         def distance(target: ErrorPoint) -> float:
-            at = self.position(target) - place
-            return math.hypot(at.x(), at.y())
+            return QLineF(self.position(target), place).length()
 
         # The search runs in reverse order, because the last of several points at one position is drawn on top.
         points = [point for point in reversed(self._points) if distance(point) <= REACH]
@@ -335,9 +334,7 @@ class ErrorPlot(Plot):
         This is the point with the lowest error at the noise level nearest to the cursor.
         """
         noise = 0.0 if self._noise is None else self._noise
-        return min(
-            self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None
-        )
+        return min(self._points, key=lambda p: (abs(p.noise - noise), p.error if p.rate else math.inf), default=None)
 
     def _end(self, last: bool) -> ErrorPoint | None:
         current = self._current
@@ -366,7 +363,7 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
     Between points, the error is interpolated. Beyond the ends of the line, it is nan.
     """
-    known = [p for p in line if p.is_known]
+    known = [p for p in line if p.rate]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
         return exact.error, exact.state == "done"
@@ -378,15 +375,13 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 def _limits(points: Sequence[ErrorPoint], paper: float | None) -> tuple[float, float]:
     """Return the range of the error axis, which starts at 0 if the smallest error is below 0.4 times the largest."""
-    values = [p.error for p in points if p.is_known] + ([] if paper is None else [paper])
+    values = [p.error for p in points if p.rate] + ([] if paper is None else [paper])
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     values += [limit for p in settled for limit in (p.low, p.high)]
     # The confidence interval of a point shrinks while its error is being computed. To keep the range of the axis
     # constant, every such point is treated as if it had the widest of the final intervals.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
-    for point in points:
-        if point.is_known and point.state in ("running", "refining"):
-            values += [point.error - usual, point.error + usual]
+    values += [p.error + sign * usual for p in points if p.rate and p.state != "done" for sign in (-1, 1)]
     if not values:
         return 0.0, 10.0
     if not settled:  # Leave space for the confidence intervals, whose widths are not known yet.

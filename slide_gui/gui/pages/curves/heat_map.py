@@ -37,15 +37,15 @@ class HeatMap(ColorTable):
         """
         noises, depths = (sorted(set(each)) for each in zip(*map(_place, points), strict=True)) if points else ((), ())
         self._points = {(depths.index(p.depth), noises.index(_place(p)[0])): p for p in points}
-        errors = [p.error for p in points if p.is_known and p.state == "done"]
+        errors = [p.error for p in points if p.rate and p.state == "done"]
         low, high = min(errors, default=0.0), max(errors, default=1.0)
         digits, cells = 2 if high < 10.0 else 1, {}
         for place, point in self._points.items():
-            text, tip = percentage(point.error, digits) if point.is_known else "…", "\n".join(lines_of(point))
+            text, tip = percentage(point.error, digits) if point.rate else "…", "\n".join(lines_of(point))
             if point.state == "done":
                 cells[place] = ColorCell(text, tip, (point.error - low) / max(high - low, 1e-12))
             else:
-                cells[place] = ColorCell(f"≈ {text}" if point.is_known else text, tip)
+                cells[place] = ColorCell(f"≈ {text}" if point.rate else text, tip)
         bounds = f" {' to '.join(dict.fromkeys(map(percentage, (low, high))))} %," if errors else ""
         legend = f"{part} error,{bounds} by depth and noise level 1 − p"
         words = [counted(len(points), "point"), *filter(None, [best_words(points, mark)])]

@@ -1,9 +1,10 @@
 """The Error curves page, which plots the error against the noise level, with one curve per depth."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from slide_gui.figures.run_exports import CURVES, HEAT_MAP, curves_bundle, trial
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
-from slide_gui.gui.pages.curves.points import ErrorPoint, PointState, chosen_of
+from slide_gui.gui.pages.curves.points import ErrorPoint, PointState
 from slide_gui.gui.pages.page import Page, PageView, table_text
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import State
@@ -55,6 +56,7 @@ class CurvesPage(Page):
         super().__init__("Error curves", views[0].about, views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._chosen: str | None = None
+        self._sweep = ""  # The sweep that was requested last, as JSON.
         self._setting: Setting | None = None
         self._known_of: tuple[object, dict[Place, dict[str, PointResult]]] = (None, {})
         self._places: tuple[object, tuple[Place, ...]] = (None, ())
@@ -72,9 +74,9 @@ class CurvesPage(Page):
         workspace.state_changed.connect(self._state_changed)
         workspace.dataset_changed.connect(self._refresh_soon)
         controller.trial.changed.connect(self._follow_trial)
-        for source in (controller.library, controller.sweep, controller.estimate):
-            source.changed.connect(self.refresh)
-        controller.result_changed.connect(self.refresh)
+        sources = controller.library.changed, controller.sweep.changed, controller.estimate.changed
+        for changed in (*sources, controller.result_changed):
+            changed.connect(self.refresh)
         # No estimate is computed during a sweep or trial, so start an estimate when the sweep or trial has ended.
         for task in (controller.sweep, controller.trial):
             task.ended.connect(self._refresh_soon)
@@ -136,11 +138,12 @@ class CurvesPage(Page):
         self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
-        return super().choices() | {"shown": self._chosen or ""}
+        return super().choices() | {"shown": self._chosen or "", "sweep": self._sweep}
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
         self._chosen = choices.get("shown", self._chosen or "") or None
+        self._sweep = choices.get("sweep", self._sweep)
         self.refresh()
 
     @Slot()
@@ -192,8 +195,11 @@ class CurvesPage(Page):
 
     @Slot(object)
     def _start_sweep(self, sweep: SweepSpec) -> None:
-        self._chosen = None
+        # The source of the data is left out, because it may contain paths, which exported pictures must not reveal.
+        document = asdict(sweep) | {"base": sweep.base.on(source="").document()}
+        self._chosen, self._sweep = None, json.dumps(document)
         self._controller.start_sweep(sweep)
+        self.chosen.emit()
 
     @Slot(object)
     def _open(self, point: ErrorPoint) -> None:
@@ -292,6 +298,7 @@ class CurvesPage(Page):
 
     def _renew(self) -> None:
         """Update the plots, the settings and the status line."""
+        self._controller.restore_sweep(self._sweep)
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
@@ -299,7 +306,7 @@ class CurvesPage(Page):
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
-        points, part = self._points(setting), _part(setting)
+        points, part = self._points(setting), "test" if setting is None else setting.spec.evaluate
         mark = best_mark(0 if setting is None else self._n_missing(setting))
         for view in (self._plot, self._map):
             view.set_points(points, part, mark)
@@ -314,7 +321,7 @@ class CurvesPage(Page):
         is_paper_figure = paper is not None and dataset is not None and dataset.key == key
         # The plot itself has no tooltip, which would cover the label of the point under the mouse.
         self.status.setToolTip(f"{_GLOSSARY}\n{statements}" if is_paper_figure else _GLOSSARY)
-        self._show_status(points, setting)
+        self._show_status(points, setting, part)
         # A plot that shows only the paper's error has no placeholder, so the status line explains why there are no
         # points.
         if not points and paper is not None and not self.status.text():
@@ -367,9 +374,8 @@ class CurvesPage(Page):
 
     def _known(self, setting: Setting) -> dict[Place, dict[str, PointResult]]:
         sweep: SweepState | None = self._controller.sweep.latest
-        trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
-        if isinstance(trial, TrialState | Trial):
-            done += trial.done
+        trial: TrialState | Trial | None = self._controller.trial.latest
+        done = (() if sweep is None else sweep.done) + (() if trial is None else trial.done)
         # Results of deleted runs are left out, except during a sweep, which may have computed these runs again.
         deleted = frozenset[str]() if self._controller.sweep.running else self._controller.library.gone
         done = tuple(each for each in done if each.point.spec.hash not in deleted)
@@ -386,12 +392,20 @@ class CurvesPage(Page):
         return self._known_of[1]
 
     def _n_missing(self, setting: Setting) -> int:
-        """Return how many points of the last sweep, or of the grid of plotted noise levels and depths, are missing."""
-        known, sweep = self._known(setting), self._controller.sweep.latest
-        hashes = {key for answers in known.values() for key in answers}
-        is_plotted = sweep is not None and setting.covers(Setting.of(sweep.points[-1].spec))
-        n_missing = sum(point.spec.hash not in hashes for point in (sweep.points if is_plotted else ()))
-        return max(n_missing, math.prod(len(set(axis)) for axis in zip(*known, strict=True)) - len(known))
+        """Return how many points of the last sweep or trial, or of the plotted grid, have no result."""
+        known, trial = self._known(setting), self._controller.trial.latest
+        n_gaps = math.prod(len(set(axis)) for axis in zip(*known, strict=True)) - len(known)
+        sweep: SweepState | None = self._controller.sweep.latest
+        requested = [] if sweep is None else [sweep.points]
+        requested += [trial.sweep.points()] if isinstance(trial, Trial) else []
+        return max([n_gaps, *(self._n_unknown(setting, points) for points in requested)])
+
+    def _n_unknown(self, setting: Setting, points: Sequence[SweepPoint]) -> int:
+        """Return how many of these points have no result, or 0 if the curves show other settings."""
+        if not setting.covers(Setting.of(points[-1].spec)):
+            return 0
+        hashes = {key for answers in self._known(setting).values() for key in answers}
+        return sum(point.spec.hash not in hashes for point in points)
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
         """Return the pairs (noise level, depth) selected on validation rows, or () while a sweep or trial runs."""
@@ -400,7 +414,7 @@ class CurvesPage(Page):
             return ()
         if keys != self._places[0]:
             answers = [answer for place in known.values() for answer in place.values()]
-            places = chosen_places(answers)
+            places = chosen_places(answers) if len({*map(frozenset, known.values())}) > 1 else ()
             finals = final_points(choose(pooled(answers))) if places else ()
             self._places = keys, places
             self._finals = tuple(point.spec.hash for point in finals)
@@ -435,8 +449,11 @@ class CurvesPage(Page):
         items = published(dataset.key, dataset.name) if dataset is not None and part == "test" else ()
         return next((100 * item.error for item in items if item.method == "Raw-SVM"), None)
 
-    def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
-        """Show the progress of the sweep, the criterion for the widths, and the selected point."""
+    def _show_status(self, points: list[ErrorPoint], setting: Setting | None, part: str) -> None:
+        """Show the progress of the sweep, the criterion for the widths, and the selected point.
+
+        `part` is the kind of rows on which the plotted errors are counted: "test" or "validation".
+        """
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused, not controller.why_not())
@@ -444,7 +461,7 @@ class CurvesPage(Page):
         shipped = {run.hash for run in controller.library.runs if run.is_shipped}
         n_shipped = sum(point.key in shipped for point in points)
         parts = [f"{counted(n_shipped, 'point')} shipped with the program" if n_shipped else ""]
-        parts += [_describe_criteria(points), _rows(points, _part(setting)), self._best(points, setting)]
+        parts += [_describe_criteria(points), _rows(points, part), self._best(points, setting)]
         if running and sweep is None:
             parts.insert(0, "searching for stored runs…")
         elif running and sweep is not None:
@@ -459,6 +476,9 @@ class CurvesPage(Page):
         plotted = now if setting is None else replace(setting.spec.stack, noise=now.noise, depth=now.depth)
         if setting and len({replace(setting.spec, stack=each).checked().stack for each in (plotted, now)}) > 1:
             parts.append("the curves and the estimate do not use the panel’s parameters; to use these, press Sweep")
+        elif setting and sweep and not (running or controller.library.reading):
+            n, n_missing = len(sweep.points), self._n_unknown(setting, sweep.points)
+            parts[:0] = [f"{n - n_missing} of {n} points; press Sweep to continue the sweep"] * bool(n_missing)
         self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
@@ -467,7 +487,7 @@ class CurvesPage(Page):
             return ""
         if setting.spec.training != "split":
             return "no best point is selected: there are no validation rows, and selection must not use test errors"
-        chosen = chosen_of(shown)
+        chosen = [point for point in shown if point.chosen]
         if not chosen:
             why = "no best point is selected until all splits have results at the same noise levels and depths"
             return "" if self._controller.trial.running else why
@@ -479,11 +499,6 @@ class CurvesPage(Page):
         best = f"{best_mark(self._n_missing(setting))}{' (differs between folds)' if len(chosen) > 1 else ''}: {points}"
         trained = f"retrained on all training rows{'' if setting.spec.labels is None else ' with all labels'}"
         return best if rate is None else f"{best}, {trained}: test error {rate} on {counted(rate.n, 'row')}"
-
-
-def _part(setting: Setting | None) -> str:
-    """Return the kind of rows on which the plotted errors are counted: "test" or "validation"."""
-    return "test" if setting is None else setting.spec.evaluate
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:

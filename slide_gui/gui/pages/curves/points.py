@@ -51,11 +51,6 @@ class ErrorPoint:
     chosen: bool = False
 
     @property
-    def is_known(self) -> bool:
-        """True if the point has an error, final or preliminary."""
-        return self.rate is not None
-
-    @property
     def error(self) -> float:
         """Return the error in per cent, or nan if the error is unknown."""
         return math.nan if self.rate is None else 100 * self.rate.error
@@ -86,16 +81,10 @@ def lines_of(point: ErrorPoint) -> list[str]:
     return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
 
-def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the points that were selected on validation rows, at most one per fold."""
-    return tuple(point for point in points if point.chosen)
-
-
 def best_words(points: Sequence[ErrorPoint], mark: str) -> str:
     """Return `mark`, which describes the mark of selected points, with these points and their errors.
 
     Return "" if no point was selected.
     """
-    chosen = chosen_of(points)
-    errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
-    return f"{mark}: {errors}" if chosen else ""
+    errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in points if p.chosen)
+    return f"{mark}: {errors}" if errors else ""

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.sweeps.sweep import SweepPlan
+from slide_gui.gui.state.runs import MOST_POINTS, n_points
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import FormDialog, IntegerBox, add_choices, label
 from slide_gui.text import counted
 
-_MOST_POINTS = 2000
 _MOST_SPLITS = 100
 _PAUSE_MILLISECONDS = 150  # Delay between the last change of a field and the computation of the cost.
 
@@ -116,9 +116,8 @@ class SweepDialog(FormDialog):
             splits=tuple(range(self.splits.value() if split else 1)),
             choose="pooled" if self.choice.isChecked() else "none",
         )
-        n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
-        if n_points > _MOST_POINTS:
-            raise ValueError(f"the sweep has {counted(n_points, 'point')}; request at most {_MOST_POINTS}")
+        if n_points(chosen) > MOST_POINTS:
+            raise ValueError(f"the sweep has {counted(n_points(chosen), 'point')}; request at most {MOST_POINTS}")
         return chosen
 
     @Slot()
