@@ -373,8 +373,7 @@ def test_that_the_best_is_named_or_the_reason_why_not_and_the_final_run_is_the_c
     assert "without validation rows" in best_words([candidate(0.1), candidate(None, 0.6)])
     unequal = [candidate(0.1, 0.3), candidate(0.1, 0.6), candidate(0.2, 0.3, split=1, training="split")]
     assert best_words(unequal).endswith("until all splits have results at the same noise levels and depths")
-    raw = [candidate(0.2, depth=0), candidate(0.2, 0.6, depth=0)]
-    sweeps = [candidate(0.1)], raw, [candidate(0.1), candidate(0.2, 0.6)]
+    sweeps = [candidate(0.1)], [candidate(0.2, n, 0) for n in (0.3, 0.6)], [candidate(0.1), candidate(0.2, 0.6)]
     marks = [[point.chosen for point in error_curves(SELECTED_DATA, each).points] for each in sweeps]
     assert marks == [[False], [False, False], [True, False]], "at least two are compared"
     selected = candidate(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")

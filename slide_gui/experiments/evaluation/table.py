@@ -540,9 +540,8 @@ def time_rows(state: EvaluationState) -> tuple[TimeRow, ...]:
     """Return the running times of feature generation on each data set of an evaluation."""
     rows = []
     for info in state.data:
-        slide = state.cell(info.key, "slide-svm")
-        networks = [cell for name in ("sda-svm", "sda") if (cell := state.cell(info.key, name)) is not None]
-        sda = next((cell for cell in networks if cell.features is not None), None)
+        slide, *networks = (state.cell(info.key, name) for name in ("slide-svm", "sda-svm", "sda"))
+        sda = next((cell for cell in networks if cell is not None and cell.features is not None), None)
         seconds = None if slide is None else slide.features
         of_sda = (None, "") if sda is None else (sda.features, sda.chosen)
         rows.append(TimeRow(info, seconds, *of_sda, *protocol.published_seconds(info.key)))

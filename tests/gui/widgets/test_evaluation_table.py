@@ -49,11 +49,9 @@ def test_that_rows_keep_their_order_until_a_data_set_orders_them_by_significance
     head = table.horizontalHeader()
     place = QPoint(head.sectionPosition(0) + 20, 12)
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert titles(table) == ["White-SVM", "PCA-SVM", "SLIDE-SVM", "Raw-SVM", "SdA", "SdA-3"]
-    assert table.order == 0
+    assert (titles(table), table.order) == (["White-SVM", "PCA-SVM", "SLIDE-SVM", "Raw-SVM", "SdA", "SdA-3"], 0)
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert titles(table) == [row.title for row in ROWS]
-    assert table.order is None
+    assert (titles(table), table.order) == ([row.title for row in ROWS], None)
 
 
 def test_that_a_click_or_enter_requests_the_runs_of_a_cell_unless_it_is_empty(table):

@@ -31,7 +31,7 @@ class _CheckMenu(QPushButton):
     ticked = Signal()
     """The user ticked or cleared a box."""
 
-    def __init__(self, title: str, tip: str, choices: Mapping[str, str], parent: QWidget) -> None:
+    def __init__(self, title: str, choices: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)
         self._title = title
         menu = QMenu(self)
@@ -43,7 +43,7 @@ class _CheckMenu(QPushButton):
             menu.addAction(action)
             box.toggled.connect(self.ticked)
         self.setMenu(menu)
-        self.setToolTip(tip)
+        self.setToolTip(f"Select the {title.lower()} to evaluate; for all others, the tables show stored results")
         self.choose(tuple(choices))
 
     def chosen(self) -> tuple[str, ...]:
@@ -117,10 +117,7 @@ class EvaluationPage(Page):
         self._splits.valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
-        tip = "Select the data sets to evaluate; for all others, the tables show stored results"
-        self.data_sets = _CheckMenu("Data sets", tip, data, self)
-        tip = "Select the methods to evaluate; for all others, the tables show stored results"
-        self.methods = _CheckMenu("Methods", tip, methods, self)
+        self.data_sets, self.methods = _CheckMenu("Data sets", data, self), _CheckMenu("Methods", methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
             row.addWidget(button)

@@ -298,10 +298,9 @@ class EvaluationTable(ResultTable):
         lines = [["", *(part for head in self.heads for part in ("{} ({})".format(*head), *marks, "paper"))]]
         paper = "paper "  # The column has the title "paper", so its cells do not repeat this word.
         for row in self.rows:
-            line = [" ".join(filter(None, (row.title, row.note)))]
+            lines.append([" ".join(filter(None, (row.title, row.note)))])
             for cell in row.cells:
-                line += [cell.main or cell.note, *[cell.spoken] * len(marks), cell.aside.removeprefix(paper)]
-            lines.append(line)
+                lines[-1] += [cell.main or cell.note, *[cell.spoken] * len(marks), cell.aside.removeprefix(paper)]
         return plain("\n".join(map("\t".join, lines)))
 
     @Slot(int)

@@ -78,12 +78,11 @@ class ClassifierPage(Page):
         self.filter = placed(filtered, ElidedLabel("", self), 1)
         self.show_all = add_button(self, filtered, "Show all", kind="small", clicked=self._widen)
         right.addWidget(self.gallery, 3)
-        controller.training.changed.connect(self.refresh)
-        controller.result_changed.connect(self.refresh)
-        workspace.dataset_changed.connect(self._show_known)
-        controller.library.changed.connect(self._show_known)
+        for changed in (controller.training.changed, controller.result_changed, workspace.state_changed):
+            changed.connect(self.refresh)
         workspace.problem.connect(self.refresh)
-        workspace.state_changed.connect(self.refresh)
+        for changed in (workspace.dataset_changed, controller.library.changed):
+            changed.connect(self._show_known)
         self._clear()
 
     def _build_controls(self, row: QHBoxLayout) -> None:
