@@ -130,7 +130,8 @@ def _write_title(plot: Plot, curves: ErrorCurves, numbers: str, mark: str) -> No
     runs = count_range([rate.n_splits for rate in rates])
     what = f"{curves.method}, {describe_rows(rates)} {curves.evaluate} rows"
     what += f", mean of {runs} runs; {numbers}" if runs != "1" else f"; {numbers}"
-    what += f"; {mark}: {best_mark(curves.n_missing)}" if any(q.chosen for q in curves.points) else ""
+    missing = f"; {counted(curves.n_missing, 'point')} missing" if curves.n_missing else ""
+    what += f"; {mark}: {best_mark(curves.n_missing)}" if any(q.chosen for q in curves.points) else missing
     plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", what)
 
 

@@ -38,6 +38,7 @@ def test_that_each_depth_has_its_line_its_band_and_its_label():
 
 
 def test_that_points_selected_on_validation_rows_are_ringed_and_framed_in_the_heat_map():
+    assert any(text.endswith("; 3 points missing") for text in texts(drawn(draw_curves, replace(CURVES, n_missing=3))))
     points = tuple(replace(point, chosen=(point.depth, point.noise) == (2, 0.3)) for point in CURVES.points)
     (axes,) = drawn(draw_curves, replace(CURVES, points=points)).axes
     (ring,) = (line for line in axes.lines if line.get_markerfacecolor() == "none")

@@ -329,6 +329,9 @@ def test_that_a_resting_slider_gets_an_estimate_of_the_error_shown_also_after_a_
     refit(window, depth=0)
     wait(lambda: not curves._rest.isActive())
     assert controller.estimated is None, "the error on the raw input is known at every noise level"
+    controller.library.delete([run.hash for run in controller.library.runs if run.depth])
+    wait(lambda: {point.depth for point in curves.points()} == {0})
+    assert "best point" not in curves.status.text(), "a single run is compared with no other run"
 
 
 def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_are_open(window):

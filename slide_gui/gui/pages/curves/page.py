@@ -483,7 +483,8 @@ class CurvesPage(Page):
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
         """Describe the selected noise level and depth and their test error, or explain why none are selected."""
-        if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
+        # The points at depth 0 have the same key, because they share a run, which is compared with no other run.
+        if self._controller.sweep.running or setting is None or len({p.key for p in shown if p.state == "done"}) < 2:
             return ""
         if setting.spec.training != "split":
             return "no best point is selected: there are no validation rows, and selection must not use test errors"
