@@ -87,8 +87,7 @@ def test_that_the_curves_are_drawn_at_the_first_click_and_after_a_stopped_trial_
     assert "shipped" in page.status.text()
     assert (page.status.toolTip().split("\n")[1:2], page._plot.toolTip()) == (["The paper:"], "")
     assert {point.depth for point in page.points()} == {0, 1, 2, 3, 4}
-    assert page.numbers()
-    assert page.export_options()
+    assert all((page.numbers(), page.export_options()))
     before, runs = page.shown.currentText(), fresh.session.runs
     point = next(point for point in page.points() if (point.noise, point.depth) == (0.1, 1))
     page.stack.currentWidget().point_clicked.emit(point)

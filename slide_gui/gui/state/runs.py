@@ -360,7 +360,8 @@ class RunController(QObject):
             if sweep.base.fingerprint == base.fingerprint and n_points(sweep) <= MOST_POINTS:
                 sweep = replace(sweep, base=sweep.base.on(source=base.source))
                 self.sweep.latest = SweepState(points_and_choice(sweep, dataset)[0])
-                self.requested_sweep = sweep
+                # The Classifier page, which restores the loss for new runs, may not be built yet.
+                self.requested_sweep, self.svm = sweep, replace(self.svm, loss=sweep.base.svm.loss)
 
     def start_trial(self, budget: float = BUDGET) -> None:
         """Within `budget` seconds, compare noise levels and depths on validation rows, and test the best pair."""
