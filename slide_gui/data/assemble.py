@@ -99,6 +99,8 @@ def assemble(
     if len({name.casefold().lstrip("0") for name in train.label_names}) < len(train.label_names):
         guesses.append(Guess("classes differ only in letter case or leading zeros", "spell each class consistently"))
     guesses += _classes_of_one_row(train)
+    turned = Guess("EMNIST stores images column by column", "turn them with By columns (--transposed)")
+    guesses += [turned] * ("emnist" in Path(train.place).name.lower() and not (reading.transposed or train.level))
     test_labels = None if train.labels is None else np.empty(0, np.int64)
     for test in tests:
         name, test_labels = Path(test.place).name, test.labels

@@ -61,6 +61,8 @@ def test_that_some_of_the_idx_files_are_enough(tmp_path):
     assert open_data([test_images, test_labels]).train.shape == (3, 784)
     one_channel = write_idx(tmp_path / "train-f", np.arange(128, dtype=np.uint8).reshape(2, 8, 8, 1))
     assert open_data([one_channel]).image_shape == (8, 8)
+    emnist = images.rename(tmp_path / "emnist-letters-train-images-idx3-ubyte")
+    assert [is_sure(open_data([emnist], ParseOptions(transposed=turn))) for turn in (False, True)] == [False, True]
 
 
 def test_that_training_and_test_files_are_combined(tmp_path):
