@@ -66,7 +66,9 @@ def open_data(
     paths : sequence of Path
         One file, several files that belong together, or a folder. Files that belong together are training and test
         files, which are recognised by name, or IDX images and labels. A folder contains such files, one sub-folder
-        of pictures per class, or pictures and a table of their file names and labels.
+        of pictures per class, or pictures and a table of their file names and labels. If it contains only another
+        folder, the inner folder is read. If no file in it is a test set, test files with the same suffix are read from
+        its sub-folders.
     reading : ParseOptions
         Options for reading. Properties that they do not specify are guessed. If no options are given, the text columns
         of a table are guessed, too, and the report asks the user to check them.
@@ -118,28 +120,40 @@ def read_parts(
     """
     with _file_errors(paths):
         if len(paths) == 1 and paths[0].is_dir():
-            folder = paths[0]
+            folder = _folder_in(paths[0])
             with os.scandir(folder) as entries:
                 files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
+            if not any(role_of(file.name) == "test" for file in files):  # convex.zip has its test set in a folder 50k
+                deeper = sorted(folder.glob(f"[!.]*/[!.]*{files[0].suffix}"))
+                files += [file for file in deeper if role_of(file.name) == "test" and file.is_file()]
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder) or image_files(folder):
                 labelled = read_labelled(folder, paths, reading, level, label_column, progress)
-                return labelled or _read_without_pictures(
-                    paths, partial(_read_files, paths, reading, progress, read_table)
-                )
+                return labelled or _read_without_pictures(paths, reading, progress, read_table)
         return _read_files(paths, reading, progress, read_table)
 
 
-def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
+def _folder_in(folder: Path) -> Path:
+    """Return the only folder in a folder without other content, as in many archives, or else the folder itself.
+
+    A folder of pictures is not returned, because its name may be their class.
+    """
+    inner = [path for path in folder.glob("[!.]*") if path.name != "__MACOSX"]
+    return _folder_in(inner[0]) if len(inner) == 1 and inner[0].is_dir() and not image_files(inner[0]) else folder
+
+
+def _read_without_pictures(
+    paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
+) -> list[DataPart]:
     """Read the data files of a folder, and report that its pictures are left out."""
-    remedy = f"to open the pictures instead, move {clean_name(files[0].name)} out of the folder"
+    remedy = f"to open the pictures instead, move {clean_name(paths[0].name)} out of the folder"
     remedy += ", and put the pictures of each class into one sub-folder, or write a table of file names and labels"
     try:
-        parts = read()
+        parts = _read_files(paths, reading, progress, read_table)
     except DataError as error:
         raise DataError(f"{error}; {remedy}") from error
     return _with_guess(parts, Guess("pictures left out", remedy))
