@@ -144,6 +144,7 @@ def test_that_numbers_of_every_type_equal_those_of_scipy(tmp_path, dtype, packed
     assert np.array_equal(part.rows, scipy.io.loadmat(path)["images"].reshape(5, 42))
     assert part.image_shape == (6, 7)
     assert part.labels.tolist() == [0, 1, 2, 3, 4]
+    assert [guess.what for guess in part.opened.guesses] == ["left out: z, note, s"]
 
 
 def save(path, pixels):
