@@ -390,12 +390,10 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
     numbers = None if train.label_names else train.labels
     if reading.bins:
         limits, names = quantile_ranges(_label_numbers(train), reading.bins, train.place)
-        return [
-            part
-            if part.labels is None
-            else replace(part, labels=np.searchsorted(limits, _label_numbers(part)), label_names=names)
-            for part in parts
-        ]
+        for k, part in enumerate(parts):
+            if part.labels is not None:
+                parts[k] = replace(part, labels=np.searchsorted(limits, _label_numbers(part)), label_names=names)
+        return parts
     if reading.bins is None and numbers is not None and looks_like_quantity(numbers):
         column, columns = train.opened.label_column, train.opened.columns
         subject = "The label" if column is None else f"The column “{columns[column]}”"
