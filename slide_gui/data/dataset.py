@@ -69,9 +69,7 @@ class HeldOut:
     def __str__(self) -> str:
         if self.folds:
             return f"fold {self.fold + 1} of {self.folds}, seed {self.seed}"
-        if not self.share:
-            return "nothing held out"
-        return f"{100 * self.share:g} % held out, seed {self.seed}"
+        return f"{100 * self.share:g} % held out, seed {self.seed}" if self.share else "nothing held out"
 
     def fingerprint(self, whole: str) -> str:
         """Return the fingerprint of the divided data set. `whole` is the fingerprint of all its rows."""

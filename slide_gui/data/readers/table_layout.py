@@ -77,6 +77,8 @@ class TableLayout:
         Number of columns to which each cell is expanded if some cells have many numbers; otherwise empty.
     classes, groups : dict
         Code of each name in the label column, and of each name in the group column, in order of appearance.
+    spellings : dict
+        Class names of the training set, by their names in lower case. Words such as TRUE are spelled like these.
     """
 
     reading: ParseOptions
@@ -98,6 +100,7 @@ class TableLayout:
     place: str
     class_names: dict[str, str]
     packed: tuple[int, ...]
+    spellings: dict[str, str]
     classes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
 
@@ -158,7 +161,7 @@ class TableLayout:
     def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
         kind, known = ("group", self.groups) if column == self.group else ("class", self.classes)
         texts, n_known = [normalize("NFC", cell.decode().strip()) for cell in cells], len(known)
-        spellings = {each.lower(): each for each in reversed([*known, *dict.fromkeys(texts)])}
+        spellings = {each.lower(): each for each in reversed([*known, *dict.fromkeys(texts)])} | self.spellings
         texts = [spellings[text.lower()] if text.lower() in _TRUTH_VALUES else text for text in texts]
         names = [self.class_names.get(text, text) for text in texts] if kind == "class" else texts
         codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
@@ -323,6 +326,7 @@ def table_layout(
         truth_values=frozenset(truth_values), left_out=left_out, start=start, first_line=number, group=group,
         comments=len(comments) - bool(names and not header), blanks=blanks, last=last, decimal_commas=decimal_commas,
         guesses=tuple(guesses), class_names=class_names if label == last else {}, packed=packed, place=place,
+        spellings={name.lower(): name for name in (like.label_names if like else ())},
     )  # fmt: skip
 
 
