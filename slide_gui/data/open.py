@@ -129,8 +129,8 @@ def read_parts(
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
             if not any(role_of(file.name) == "test" for file in files):  # convex.zip has its test set in a folder 50k
-                deeper = sorted(folder.glob(f"[!.]*/[!.]*{files[0].suffix}"))
-                files += [file for file in deeper if role_of(file.name) == "test" and file.is_file()]
+                deeper = [x for x in sorted(folder.glob("[!.]*/[!.]*")) if role_of(x.name) == "test" and x.is_file()]
+                files += [x for x in deeper if x.suffix == files[0].suffix and x.name.lower().endswith(DATA_SUFFIXES)]
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder) or image_files(folder):
