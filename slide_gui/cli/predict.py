@@ -107,7 +107,8 @@ def _class_names(labels: list[str], model: FittedModel) -> list[str]:
     """Return the name of the model's class that each label matches, or the label itself if it matches none.
 
     Labels that are numbers are compared by value, so the label 1 matches the class "01". It also matches class 1 of a
-    benchmark data set, and a class that is a range of numbers if the range contains 1.
+    benchmark data set, and a class that is a range of numbers if the range contains 1. The label TRUE matches the
+    class True.
     """
     first, last = model.class_names[0], model.class_names[-1]
     if first.startswith("up to ") and last.startswith("above ") and all(map(is_number, labels)):
@@ -117,8 +118,9 @@ def _class_names(labels: list[str], model: FittedModel) -> list[str]:
     for entry in entries():
         if entry.title == model.dataset and set(model.class_names) <= set(entry.label_names):
             known |= {str(code): name for code, name in enumerate(entry.label_names)}
+    known |= {name.lower(): name for name in model.class_names if name.lower() in ("true", "false")}
     plain = {label: f"{float(label):.10g}" for label in labels if is_number(label)}
-    return [label if label in model.class_names else known.get(plain.get(label, label), label) for label in labels]
+    return [x if x in model.class_names else known.get(plain.get(x, x.lower()), x) for x in labels]
 
 
 def _features(arguments: argparse.Namespace) -> int:

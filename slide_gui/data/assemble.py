@@ -99,6 +99,8 @@ def assemble(
     if len({name.casefold().lstrip("0") for name in train.label_names}) < len(train.label_names):
         guesses.append(Guess("classes differ only in letter case or leading zeros", "spell each class consistently"))
     guesses += _classes_of_one_row(train)
+    turned = Guess("EMNIST stores images column by column", "turn them with By columns (--transposed)")
+    guesses += [turned] * ("emnist" in Path(train.place).name.lower() and not (reading.transposed or train.level))
     test_labels = None if train.labels is None else np.empty(0, np.int64)
     for test in tests:
         name, test_labels = Path(test.place).name, test.labels
@@ -388,12 +390,10 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
     numbers = None if train.label_names else train.labels
     if reading.bins:
         limits, names = quantile_ranges(_label_numbers(train), reading.bins, train.place)
-        return [
-            part
-            if part.labels is None
-            else replace(part, labels=np.searchsorted(limits, _label_numbers(part)), label_names=names)
-            for part in parts
-        ]
+        for k, part in enumerate(parts):
+            if part.labels is not None:
+                parts[k] = replace(part, labels=np.searchsorted(limits, _label_numbers(part)), label_names=names)
+        return parts
     if reading.bins is None and numbers is not None and looks_like_quantity(numbers):
         column, columns = train.opened.label_column, train.opened.columns
         subject = "The label" if column is None else f"The column “{columns[column]}”"

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -98,8 +98,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
     """
     from slide_gui.data import generators
 
-    make: Callable[..., Dataset] = getattr(generators, entry(key).stand_in)
-    dataset = make(seed=seed, progress=progress)
+    dataset: Dataset = getattr(generators, entry(key).stand_in)(seed=seed, progress=progress)
     return dataset if dataset.key == key else replace(dataset, key=key)
 
 

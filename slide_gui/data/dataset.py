@@ -54,9 +54,8 @@ class HeldOut:
                 raise ValueError(f"the split's {name} is {value!r}; give an integer of 0 or more")
         if self.folds:
             if self.folds < 2 or self.fold >= self.folds:
-                raise ValueError(
-                    f"fold {self.fold + 1} of {self.folds} does not exist; give at least 2 folds and an existing fold"
-                )
+                problem = f"fold {self.fold + 1} of {self.folds} does not exist"
+                raise ValueError(f"{problem}; give at least 2 folds and an existing fold")
             return replace(self, share=0.0)
         if not (isinstance(self.share, (int, float)) and 0.0 <= self.share <= _MOST):
             raise ValueError(f"the fraction held out is {self.share!r}; give 0 to {_MOST:g}")
@@ -70,9 +69,7 @@ class HeldOut:
     def __str__(self) -> str:
         if self.folds:
             return f"fold {self.fold + 1} of {self.folds}, seed {self.seed}"
-        if not self.share:
-            return "nothing held out"
-        return f"{100 * self.share:g} % held out, seed {self.seed}"
+        return f"{100 * self.share:g} % held out, seed {self.seed}" if self.share else "nothing held out"
 
     def fingerprint(self, whole: str) -> str:
         """Return the fingerprint of the divided data set. `whole` is the fingerprint of all its rows."""

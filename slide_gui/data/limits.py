@@ -117,9 +117,8 @@ def read_values(
     """
     n_bytes, filled = math.prod(shape) * dtype.itemsize, 0
     buffer = np.empty(n_bytes, np.uint8)
-    view = buffer.data
     while filled < n_bytes:
-        n_read = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
+        n_read = stream.readinto(buffer.data[filled : filled + _BLOCK])  # type: ignore[attr-defined]
         if not n_read:
             break
         filled += n_read
@@ -185,7 +184,7 @@ def zip_members(path: Path) -> list[zipfile.ZipInfo]:
     DataError
         If the archive is damaged or lists more than 10 000 members.
     """
-    with damage_as("is not a readable zip file ({}); download it again", str(path)), zipfile.ZipFile(path) as archive:
+    with damage_as("is a damaged .zip or .npz file ({}); save it again", str(path)), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
     if len(members) > _MOST_MEMBERS:
         raise DataError(f"has {len(members)} members, expected at most {_MOST_MEMBERS}; split the archive", str(path))

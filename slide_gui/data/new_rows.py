@@ -12,7 +12,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_stream
-from slide_gui.data.readers.parts import DataPart, check_labels, label_texts
+from slide_gui.data.readers.parts import DataPart, by_columns, check_labels, label_texts
 from slide_gui.data.readers.table_layout import table_layout
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -118,7 +118,7 @@ def read_new_rows(
     if reading.transposed:
         if image_shape is None:
             raise DataError("has features that are not pixels and cannot be transposed; leave out --transposed", place)
-        rows = rows.reshape(-1, *image_shape[::-1]).swapaxes(1, 2).reshape(-1, n_features)
+        rows = by_columns(rows, (image_shape[1], image_shape[0]))
     if np.isnan(rows).any():
         row, column = np.argwhere(np.isnan(rows))[0].tolist()
         name = f"“{names[column]}”" if names else f"feature {column + 1}"

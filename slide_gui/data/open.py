@@ -31,19 +31,21 @@ from slide_gui.text import clean_name
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
 """Suffixes of the data files that file dialogs show, and that are read from a folder."""
 
-_KINDS = ".amat (or a .zip of it), IDX or .csv (or .gz), .npz, .npy or .mat (version 5)"
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_SINGLE_PICTURE = "is a single picture; open a folder of pictures, with one subfolder per class if classes are known"
+_AS_CSV, _AS_NPZ = "save its table as CSV", "save its arrays as X and y with numpy.savez"
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
-    rb"\A\x80[\2-\5]": "is a Python pickle, which is never read; save its arrays as X and y with numpy.savez",
+    rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg))": f"is a Python pickle, which is never read; {_AS_NPZ}",
     rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
-    rb"\APAR1|\A\xd0\xcf\x11\xe0": "is a Parquet or Excel file; save its table as CSV",
-    rb"(?s)\A[\0-\x34]\0{3}.{8}[\0\1]\0{3}.\0{3}[A-Za-z]\w*\0": _MATLAB_4,  # little-endian numbers
-    rb"(?s)\A\0\0[\3\4].{9}\0{3}[\0\1]\0{3}.[A-Za-z]\w*\0": _MATLAB_4,  # big-endian numbers
+    rb"\A(PAR1[\0-\x1f]|ARROW1\0|FEA1\0)": f"is a Parquet or Feather file; {_AS_CSV}",
+    rb"\A\xd0\xcf\x11\xe0": f"is an Excel file; {_AS_CSV}",
+    rb"\ASQLite format 3": f"is an SQLite database; {_AS_CSV}",
+    rb"\A(<stata_dta>|[f-s][\1\2]\x01\0)": f"is a Stata file; {_AS_CSV}",
+    rb"\A(RD[AX][23]\n|[ABX]\n\0\0\0[\2\3])": f"is an R data file; {_AS_CSV}",
+    # The numbers are little-endian or big-endian.
+    rb"(?s)\A([\0-\x34]\0{3}.{8}[\0\1]\0{3}.\0{3}|\0\0[\3\4].{9}\0{3}[\0\1]\0{3}.)[A-Za-z]\w*\0": _MATLAB_4,
     rb"\A# Created by Octave": "is a text file of Octave; save it with -v7",
-    rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[|\A\s*<\?xml': "is a JSON or XML file; save its table as CSV",
+    rb'\A\s*(\[\s*)?\{\s*"|\A\s*\[\s*\[|\A\s*<\?xml': f"is a JSON or XML file; {_AS_CSV}",
     rb"(?i)\A\s*<(!doctype html|html)": "is a web page instead of data; download the file again",
     rb"\Aversion https://git-lfs": "is only a Git LFS pointer; fetch the file with git lfs pull",
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
@@ -66,7 +68,9 @@ def open_data(
     paths : sequence of Path
         One file, several files that belong together, or a folder. Files that belong together are training and test
         files, which are recognised by name, or IDX images and labels. A folder contains such files, one subfolder
-        of pictures per class, or pictures and a table of their file names and labels.
+        of pictures per class, or pictures and a table of their file names and labels. If it contains only another
+        folder, the inner folder is read. If no file in it is a test set, test files with the same suffix are read from
+        its subfolders.
     reading : ParseOptions
         Options for reading. Properties that they do not specify are guessed. If no options are given, the text columns
         of a table are guessed, too, and the report asks the user to check them.
@@ -118,28 +122,40 @@ def read_parts(
     """
     with _file_errors(paths):
         if len(paths) == 1 and paths[0].is_dir():
-            folder = paths[0]
+            folder = _folder_in(paths[0])
             with os.scandir(folder) as entries:
                 files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
             files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
+            if not any(role_of(file.name) == "test" for file in files):  # convex.zip has its test set in a folder 50k
+                deeper = [x for x in sorted(folder.glob("[!.]*/[!.]*")) if role_of(x.name) == "test" and x.is_file()]
+                files += [x for x in deeper if x.suffix == files[0].suffix and x.name.lower().endswith(DATA_SUFFIXES)]
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder) or image_files(folder):
                 labelled = read_labelled(folder, paths, reading, level, label_column, progress)
-                return labelled or _read_without_pictures(
-                    paths, partial(_read_files, paths, reading, progress, read_table)
-                )
+                return labelled or _read_without_pictures(paths, reading, progress, read_table)
         return _read_files(paths, reading, progress, read_table)
 
 
-def _read_without_pictures(files: Sequence[Path], read: Callable[[], list[DataPart]]) -> list[DataPart]:
+def _folder_in(folder: Path) -> Path:
+    """Return the only folder in a folder without other content, as in many archives, or else the folder itself.
+
+    A folder of pictures is not returned, because its name may be their class.
+    """
+    inner = [path for path in folder.glob("[!.]*") if path.name != "__MACOSX"]
+    return _folder_in(inner[0]) if len(inner) == 1 and inner[0].is_dir() and not image_files(inner[0]) else folder
+
+
+def _read_without_pictures(
+    paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
+) -> list[DataPart]:
     """Read the data files of a folder, and report that its pictures are left out."""
-    remedy = f"to open the pictures instead, move {clean_name(files[0].name)} out of the folder"
+    remedy = f"to open the pictures instead, move {clean_name(paths[0].name)} out of the folder"
     remedy += ", and put the pictures of each class into one subfolder, or write a table of file names and labels"
     try:
-        parts = read()
+        parts = _read_files(paths, reading, progress, read_table)
     except DataError as error:
         raise DataError(f"{error}; {remedy}") from error
     return _with_guess(parts, Guess("pictures left out", remedy))
@@ -188,7 +204,7 @@ def _read_files(
             raise DataError("is a folder; open it without other files", str(path))
         if size == 0:
             problem = "is empty (0 bytes)" if path.is_file() else "is not a regular file"
-            raise DataError(f"{problem}, expected {_KINDS}; choose another file", str(path))
+            raise DataError(f"{problem}; choose another file", str(path))
         with path.open("rb") as stream:
             start = stream.read(START)
         if is_idx_start(unpacked_start(start, str(path))):
@@ -206,7 +222,7 @@ def _read_files(
 
 def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart], progress: Progress) -> list[DataPart]:
     """Read a file. The format is recognised by the first bytes, and for text files also by the suffix of the name."""
-    if start.startswith(_ZIP):
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
         return (read_npz if has_arrays else read_amat_zip)(path, progress=progress)
     if start.startswith(NPY_MAGIC):
@@ -218,11 +234,11 @@ def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart],
         if re.search(pattern, start):
             raise DataError(problem, str(path))
     if path.suffix.lower() in IMAGE_SUFFIXES or re.search(_PICTURE, start):
-        raise DataError(_SINGLE_PICTURE, str(path))
-    if not start or any(code < 9 or 13 < code < 32 or code == 127 for code in start):  # not text
-        raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
-    lines = [line for line in start.splitlines() if line.strip()]
-    first = next((line for line in lines if not line.startswith(b"#")), b"")
+        raise DataError("is a single picture; open a folder of pictures, with one subfolder per class", str(path))
+    is_text = bool(start) and all(8 < code < 14 or 31 < code != 127 for code in start)
+    if not is_text or path.suffix.lower() in (".npz", ".npy", ".zip"):
+        raise DataError(f"has an unknown format; {_AS_CSV}, or {_AS_NPZ}", str(path))
+    first = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
     if path.suffix.lower() != ".amat" or any(mark in first for mark in DELIMITERS):
         return _sets_in(read_table(path))
     return [read_amat(path, progress=progress)]

@@ -172,8 +172,7 @@ def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
     DataError
         If the table has no such column.
     """
-    column = find_column(requested, columns)
-    if column is not None:
+    if (column := find_column(requested, columns)) is not None:
         return column
     listed = f"{counted(len(columns), 'column')} ({', '.join(columns[:6])}{', …' if len(columns) > 6 else ''})"
     raise DataError(f"has no column {requested!r}; it has {listed}: give a name, or a number from 1", place)

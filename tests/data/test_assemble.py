@@ -13,7 +13,6 @@ from hypothesis.extra import numpy as npst
 from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset, HeldOut
-from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers import parts as parts_module
 from slide_gui.data.readers.parts import DataPart
@@ -119,13 +118,6 @@ def test_that_plain_features_beyond_one_are_scaled_by_their_range_in_the_trainin
     np.testing.assert_allclose(data.train[:, varies], ((before - low) / (high - low + ~varies))[:, varies], atol=1e-6)
     np.testing.assert_allclose(data.test[:, varies], expected, rtol=1e-6, atol=1e-6)
     assert data.opened.guesses[0].sure
-
-
-def test_that_plain_features_of_catalogue_files_are_scaled_without_a_question(monkeypatch):
-    monkeypatch.setattr(assemble_module, "recognise", lambda *_: entry("rectangles"))
-    data = assembled(plain([[0.0, 200.0], [100.0, 0.0]]))
-    assert data.key == "rectangles"
-    assert [guess.sure for guess in data.opened.guesses] == [True]
 
 
 def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_and_the_user_may_decide_about_scaling():
@@ -333,11 +325,6 @@ def test_that_a_feature_that_numbers_rows_in_the_order_of_the_classes_is_reporte
 )  # fmt: skip
 def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name, role):
     assert parts_module.role_of(name) == role
-
-
-def test_that_squares_are_images_from_a_size_on():
-    assert [parts_module.square_shape(d, 1) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
-    assert (parts_module.square_shape(64), parts_module.square_shape(49)) == ((8, 8), None)
 
 
 def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named():

@@ -161,6 +161,8 @@ def test_that_classes_may_be_quoted_and_have_spaces(monkeypatch, block):
     assert classes(quoted) == ["cat, grey", 'a "dog"', "cat, grey"]
     of_r = read('"a" "b" "class"\n"1" 0.5 1 "light blue"\n"2" 1.5 2 "red"\n')
     assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a", "b"))
+    single = read("'a',b,'k'\n'1',2,'x, y'\n3,4,'it''s'\n")
+    assert (classes(single), single.feature_names) == (["x, y", "'it''s'"], ("a", "b"))
 
 
 def test_that_a_class_named_y_is_no_column_name_repeated_and_empty_ones_get_numbers_and_long_ones_are_read(tmp_path):
@@ -193,6 +195,8 @@ def test_that_a_cell_of_many_numbers_is_an_image_and_a_column_of_sets_divides_th
         place = f"line {n + 1 + bool(head)}, column 2"
         with pytest.raises(DataError, match=f"{place}: found {found}, expected 64 numbers with spaces between them"):
             read("".join(faulty))
+    with pytest.raises(DataError, match=r"line 2, column 2: found '1\.2\.3', expected a finite number"):
+        read("".join([rows[0], f"0,{'1 ' * 63}1.2.3,Training\n", *rows]))
 
 
 def test_that_options_come_before_guesses():
@@ -292,6 +296,8 @@ def test_that_true_and_false_are_features_of_1_and_0_unless_they_are_in_the_last
     assert (rows.tolist(), labels) == ([[1, 1 - k % 2, k] for k in range(9)], kinds * 3)
     first = read("sold,a\n" + "".join(f"{word},{k}\n" for k, word in enumerate(words)))
     assert (classes(first), first.feature_names) == ([yes.strip('"'), "False"] * 5, ("a",))
+    middle = read("a,sold,b\n" + "".join(f".{k},{word if k else word.upper()},.{k}5\n" for k, word in enumerate(words)))
+    assert (classes(middle), middle.feature_names) == ([yes.strip('"').upper(), "False"] * 5, ("a", "b"))
     # These words are also column names above numbers.
     assert not is_sure(read("True,False,FALSE\n" + "".join(f".{k},{word},.5\n" for k, word in enumerate(words))))
     with pytest.raises(DataError, match=r"line 299, column 1: found 'maybe', expected a finite number"):

@@ -61,6 +61,8 @@ def test_that_some_of_the_idx_files_are_enough(tmp_path):
     assert open_data([test_images, test_labels]).train.shape == (3, 784)
     one_channel = write_idx(tmp_path / "train-f", np.arange(128, dtype=np.uint8).reshape(2, 8, 8, 1))
     assert open_data([one_channel]).image_shape == (8, 8)
+    emnist = images.rename(tmp_path / "emnist-letters-train-images-idx3-ubyte")
+    assert [is_sure(open_data([emnist], ParseOptions(transposed=turn))) for turn in (False, True)] == [False, True]
 
 
 def test_that_training_and_test_files_are_combined(tmp_path):
@@ -68,6 +70,9 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     data = open_data([test, train])
     assert data.test.shape == data.train.shape == (16, 16)
     assert data.image_shape == (4, 4)
+    (tmp_path / "50k").mkdir()
+    test.rename(tmp_path / "50k" / test.name)  # as in convex.zip
+    assert open_data([tmp_path]).fingerprint == data.fingerprint
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
         open_data([train, table])
@@ -121,6 +126,7 @@ def test_that_images_stored_by_columns_are_transposed(tmp_path):
         ("abc", "dbc", ("a", "b", "c", "d"), [0, 1, 2], [3, 1, 2]),
         ("aba", "bb", ("a", "b"), [0, 1, 0], [1, 1]),
         ("ab", "bA", ("a", "b", "A"), [0, 1], [1, 2]),
+        (("TRUE", "true", "False"), ("True", "FALSE"), ("False", "TRUE"), [1, 1, 0], [1, 0]),
         (("01", "1", "01"), "21", ("01", "1", "2"), [0, 1, 0], [2, 1]),
         (("01", "1.5") * 5, ("1.5", "1"), ("1", "1.5"), [0, 1] * 5, [1, 0]),  # numbers, as not all are integers
     ],

@@ -64,9 +64,7 @@ class Blocks:
     ) -> None:
         if isinstance(blocks, Iterator):
             kind = type(blocks).__name__
-            raise TypeError(
-                f"a {kind} can be iterated only once, but a fit reads the blocks once for each layer; {_AGAIN}"
-            )
+            raise TypeError(f"a {kind} can be iterated only once, but a fit reads the blocks once per layer; {_AGAIN}")
         if not callable(blocks) and not isinstance(blocks, Iterable):
             raise TypeError(f"blocks is {blocks!r}; {_AGAIN}")
         self._blocks = blocks

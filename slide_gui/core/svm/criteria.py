@@ -283,9 +283,8 @@ def resolved(criterion: str, n_classes: int) -> str:
         If the criterion is unknown.
     """
     check_choice("criterion", criterion, LEARNED_BY)
-    if criterion == AUTO:
-        return "span" if n_classes == 2 else "press"
-    return criterion
+    automatic = "span" if n_classes == 2 else "press"
+    return automatic if criterion == AUTO else criterion
 
 
 def evaluate(

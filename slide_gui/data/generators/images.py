@@ -55,8 +55,7 @@ def generated(
     train = train() if callable(train) else train
     progress.report(n_train / n)
     test, test_labels = draw(sizes[1], np.random.default_rng(second), progress.part(n_train / n, 1.0))
-    function = name.lower().replace("-", "_")
-    source = f"{function}(n_train={n_train}, n_test={sizes[1]}, seed={seed})"
+    source = f"{name.lower().replace('-', '_')}(n_train={n_train}, n_test={sizes[1]}, seed={seed})"
     progress.report(1.0)
     citation = f"After the {name} data of Larochelle et al. (2007), ICML."
     return Dataset(

@@ -3,7 +3,6 @@
 import io
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import IO
@@ -20,20 +19,23 @@ from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name
 
 _ROWS, _LABELS = "x|data|images?|imgs?|features|fea", "y|labels?|targets?|gnd"
-_NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
+ARRAY_NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
+"""Pattern of the names of arrays that contain rows or labels."""
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # largest code point of Unicode, and its surrogates
 
 _UNLABELLED = "all columns are features; save X and y, or X_train and y_train, in one file, or save the table as CSV"
 
 
-def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
+def known_names(names: Iterable[str], place: str, stored: Iterable[str] = ()) -> dict[tuple[str, str], str]:
     """Choose the arrays of a data set by their names.
 
     Parameters
     ----------
     names : iterable of str
-        All array names in the file.
+        Names of the arrays in the file.
+    stored : iterable of str
+        All names in the file. They are shown if there are no arrays.
     place : str
         The file, for messages.
 
@@ -51,7 +53,7 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     names = list(names)
     known: dict[tuple[str, str], str] = {}
     for name in names:
-        match = _NAME.fullmatch(name)
+        match = ARRAY_NAME.fullmatch(name)
         if match is None or (match[1] and match[4]):
             continue
         key = ((match[1] or match[4] or "").lower(), "rows" if match[2] else "labels")
@@ -61,19 +63,16 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     if len(names) == 1:
         return {("", "rows"): names[0]}
     if not any(kind == "rows" for _, kind in known):
-        shown = ", ".join(sorted(names)[:8])
+        shown = ", ".join(sorted(names or stored)[:8])
         problem = f"contains {shown or 'no numbers'}; name the arrays X and y, or X_train, y_train, X_test and y_test"
         raise DataError(problem, place)
     return {(role, kind): name for (role, kind), name in known.items() if (role, "rows") in known}
 
 
-def is_known_name(name: str) -> bool:
-    """Return True if an array with this name contains rows or labels."""
-    return _NAME.fullmatch(name) is not None
-
-
-def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[DataPart]:
-    """Make data parts from arrays with names that `known_names` recognises.
+def parts_from_named(
+    arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str, stored: Iterable[str] = ()
+) -> list[DataPart]:
+    """Make data parts from arrays with names that `known_names` recognises. A note reports the other `stored` names.
 
     Arrays of rows have the shape (n, d) for features, or (n, h, w), (n, h, w, 1) or (n, 1, h, w) for grey images.
     Labels are vectors of n numbers or strings.
@@ -83,7 +82,12 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
     DataError
         If an array of rows is not numeric, if an array has another shape, or if the numbers of labels and rows differ.
     """
-    known = known_names(arrays, place)
+    known = known_names(arrays, place, stored)
+    unused, notes = [clean_name(name) for name in stored if name not in known.values()], []
+    if unused:
+        what = f"left out: {', '.join(unused[:6])}"
+        is_sure = not re.search("val|dev|hold|group|patient|subject", what, re.IGNORECASE)
+        notes.append(Guess(what, "these are not names of training or test rows", sure=is_sure))
     parts = []
     for role, name in [(role, name) for (role, kind), name in known.items() if kind == "rows"]:
         rows, shape = real_rows(arrays[name], f"{place}, {name}")
@@ -101,7 +105,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         h, w = shape or (0, 0)
         if shape and not label_name and (n == h != w or w > max(n, h) or max(h, w) > 4 * min(h, w)):
             guesses = (Guess(f"{n} images of {h} × {w}", "the first axis counts the images"),)
-        opened = ParseReport(guesses=guesses, unlabelled="" if label_name else _UNLABELLED)
+        opened = ParseReport(guesses=(*guesses, *notes), unlabelled="" if label_name else _UNLABELLED)
         role = role or role_of(file_name)
         parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
     return parts
@@ -117,10 +121,8 @@ def real_rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generi
     """
     if array.dtype.kind not in "biuf":
         raise DataError(f"has type {array.dtype}, expected real numbers; save it as numbers", place)
-    if array.ndim == 4 and array.shape[3] == 1:
-        array = array[:, :, :, 0]
-    elif array.ndim == 4 and array.shape[1] == 1:
-        array = array[:, 0]
+    if array.ndim == 4 and 1 in (array.shape[1], array.shape[3]):
+        array = array.squeeze(3 if array.shape[3] == 1 else 1)
     if array.ndim not in (2, 3) or array.size == 0:
         remedies = {1: "; save dense rows and labels as X and y in one .npz file", 4: "; make colour images grey"}
         expected, remedy = "expected features n × d or grey images n × h × w", remedies.get(array.ndim, "")
@@ -199,14 +201,7 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         with member_stream(path, member) as stream:
             place = f"{path}, {member.filename}"
             arrays[name] = read_array(stream, member.file_size, place, texts=name in texts, progress=step)
-    first, *others = parts_from_named(arrays, str(path), path.name)
-    unused = [clean_name(name) for name in members if name not in arrays]
-    if unused:
-        what = f"left out: {', '.join(unused[:6])}"
-        is_sure = not re.search("val|dev|hold|group|patient|subject", what, re.IGNORECASE)
-        note = Guess(what, "these are not names of training or test rows", sure=is_sure)
-        first = replace(first, opened=replace(first.opened, guesses=(*first.opened.guesses, note)))
-    return [first, *others]
+    return parts_from_named(arrays, str(path), path.name, members)
 
 
 def read_array(

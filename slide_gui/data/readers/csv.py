@@ -76,8 +76,9 @@ def read_csv(
     All other text columns are left out. If all known cells of a column are True or False, they are features with the
     values 1 and 0. The words may be German (WAHR and FALSCH) or French (VRAI and FAUX). By rules 3 and 4, such a column
     has the labels only in two cases. It is the last column, or all text columns are of this kind, the last column has
-    no class numbers, and the column is the first one or follows a first column with a name such as id or without a
-    name. A first column without a name is also left out if it numbers the rows.
+    no class numbers, and the column is the only one of this kind, the first column, or follows a first column with a
+    name such as id or without a name. Different spellings of True are one class. A first column without a name is also
+    left out if it numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
     is not made if the features have names that do not end in a digit.
@@ -88,10 +89,10 @@ def read_csv(
     The file may be compressed by gzip. The text is UTF-8, UTF-16, or else Windows-1252. Before the column names or the
     first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines, and lines
     of empty cells above the table, are skipped. Rows of empty cells at the end are left out. Line breaks in quoted
-    cells become spaces. If most rows have a cell with the same number of values (eight or more), separated by spaces,
-    this cell becomes several cells. Rows without such a cell are refused. No pixel is then guessed to be the label, and
-    a text column with names of sets divides the rows into these sets. Either all numbers have decimal points, or all
-    have decimal commas. Missing cells become NaN.
+    cells become spaces. If no cell is in double quotes, cells may be in single quotes. If most rows have a cell with
+    the same number of values (eight or more), separated by spaces, this cell becomes several cells. Rows without such a
+    cell are refused. No pixel is then guessed to be the label, and a text column with names of sets divides the rows
+    into these sets. Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
 
     Parameters
     ----------

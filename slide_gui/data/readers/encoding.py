@@ -21,6 +21,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 DAMAGED_GZIP = "is a damaged or truncated gzip file; download it again"
 
 _QUOTED = re.compile(rb'(?m)(?<![^,;\t|\n]) *"(?:[^"]|"")*+"(?= *(?:[,;\t|\r]|$))')
+# A cell in single quotes
+_SINGLE = re.compile(rb"(?m)(?<![^,;\t|\n]) *'([^'\n]*)'(?= *(?:[,;\t|\r]|$))")
 # A byte order mark, or a letter of English; a text in another encoding has no zero byte.
 _UTF16 = {"utf-16-le": rb"\xff\xfe|[\t -~]\0[^\0]", "utf-16-be": rb"\xfe\xff|\0[\t -~]\0"}
 START, _BLOCK = 1 << 12, 1 << 20  # bytes that show the format of a file, and bytes that are converted at a time
@@ -109,7 +111,7 @@ def utf8_stream(
         text, size = _converted(text, size, "cp1252", refusal, place)
         notes.append(Guess("text read as Windows-1252", why))
     first = text.tell()
-    if any(line.count(b'"') % 2 or b"\r" in line[:-2] for line in text):
+    if any(line.count(b'"') % 2 or b"\r" in line[:-2] or (b"'" in line and _SINGLE.search(line)) for line in text):
         check_memory(3 * size, place)
         text.seek(first)
         joined = with_row_lines(content := text.read(size))
@@ -129,8 +131,9 @@ def utf8_stream(
 
 
 def with_row_lines(text: bytes) -> bytes:
-    """Return a table with one row per line. Line breaks in quoted cells become spaces."""
+    """Return a table with one row per line and double quotes. Line breaks in quoted cells become spaces."""
     text = text if b"\n" in text else text.replace(b"\r", b"\n")
+    text = text if b'"' in text else _SINGLE.sub(rb'"\1"', text)
     return _QUOTED.sub(lambda cell: re.sub(rb"\r?\n", b" ", cell[0]), text)
 
 

@@ -366,6 +366,5 @@ def _has_frames(path: Path) -> bool:
     from PIL import Image
 
     with suppress(Exception), Image.open(path, formats=_FORMATS) as picture:
-        picture.seek(1)
-        return True
+        return getattr(picture, "n_frames", 1) > 1
     return False

@@ -92,7 +92,8 @@ def read_incomplete(
         layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
     text = raw.decode(utf16_coding(raw) or "latin-1").encode()
     if not layout.delimiter or layout.packed or with_row_lines(text) != text:
-        raise DataError("has spaces between numbers, line breaks in cells, or Mac line ends; save plain CSV", place)
+        problem = "has spaces between numbers, single quotes, line breaks in cells, or Mac line ends; save plain CSV"
+        raise DataError(problem, place)
     apart = [layout.columns[k] for k in (layout.label, layout.group, *layout.truth_values) if k is not None]
     reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))
     part = read_csv(path, reading, progress=progress)

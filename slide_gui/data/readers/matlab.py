@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory
-from slide_gui.data.readers.arrays import is_known_name, parts_from_named
+from slide_gui.data.readers.arrays import ARRAY_NAME, parts_from_named
 from slide_gui.data.readers.parts import DataPart
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -33,7 +33,7 @@ _DAMAGED = "is a damaged MATLAB file; save it again with -v7"
 def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read the numeric arrays of a MATLAB file by their names, as `read_npz` does.
 
-    Labels are a row or a column of numbers. Structures, objects and arrays with other names are ignored.
+    Labels are a row or a column of numbers. A note reports structures, objects and arrays with other names.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         is also raised if rows or labels are text, sparse or complex, or no array has a known name.
     """
     place, size = str(path), path.stat().st_size
-    arrays: dict[str, NDArray[Any]] = {}
+    named: dict[str, NDArray[Any] | None] = {}
     total = 0
     with path.open("rb") as stream:
         header = stream.read(_HEADER)
@@ -61,9 +61,10 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
             body = _decompressed(body, place) if kind == _COMPRESSED else body
             total += len(body)
             check_memory(total, place)
-            arrays |= _named_array(body, size, place)
+            named |= _named_array(body, size, place)
             progress.report(stream.tell() / size)
-    return parts_from_named(arrays, place, path.name)
+    arrays = {name: array for name, array in named.items() if array is not None}
+    return parts_from_named(arrays, place, path.name, [name for name in named if name])
 
 
 def _decompressed(packed: bytes, place: str) -> bytes:
@@ -82,13 +83,13 @@ def _decompressed(packed: bytes, place: str) -> bytes:
         raise DataError("has a damaged compressed array; save it again", place) from error
 
 
-def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
-    """Return {name: array}, or {} for an array without real numbers whose name means neither rows nor labels."""
+def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any] | None]:
+    """Return {name: array}, or {name: None} if it has no real numbers and its name means neither rows nor labels."""
     try:
         flags, position = _element(body, 0)
         (word,) = struct.unpack_from("<I", flags)
         kind = word & 0xFF
-        if kind not in _CLASSES and kind not in _OTHERS:
+        if kind not in (2, 3, *_CLASSES, *_OTHERS):  # neither a structure nor an object nor an array
             return {}
         dimensions, position = _element(body, position)
         letters, position = _element(body, position)
@@ -99,10 +100,10 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any]]:
     if not 1 <= len(shape) <= _MOST_DIMENSIONS or min(shape) < 0:
         raise DataError(_DAMAGED, place)
     place = f"{place}, {name}"
-    if kind in _OTHERS or word & _COMPLEX:
-        if is_known_name(name):
-            raise DataError("is text, sparse or complex; save a full array of real numbers", place)
-        return {}
+    if ARRAY_NAME.fullmatch(name) and (kind in _OTHERS or word & _COMPLEX):
+        raise DataError("is text, sparse or complex; save a full array of real numbers", place)
+    if kind not in _CLASSES or word & _COMPLEX:
+        return {name: None}
     count, dtype = math.prod(shape), np.dtype(_CLASSES[kind])
     check_claim(count, size, place, ratio=DEFLATE_RATIO)  # each number takes at least one byte
     check_memory(count * dtype.itemsize, place)

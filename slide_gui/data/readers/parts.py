@@ -101,6 +101,11 @@ def square_shape(n_features: int, at_least: int = SMALLEST_SQUARE) -> tuple[int,
     return (side, side) if side * side == n_features and n_features >= at_least else None
 
 
+def by_columns(rows: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """Reorder the pixels of each image, which has the given shape, from row-major to column-major order."""
+    return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
+
+
 def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
     """Return the guess that the rows are square images, or no guess if `image_shape` is None."""
     if image_shape is None:

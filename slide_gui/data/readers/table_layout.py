@@ -77,6 +77,8 @@ class TableLayout:
         Number of columns to which each cell is expanded if some cells have many numbers; otherwise empty.
     classes, groups : dict
         Code of each name in the label column, and of each name in the group column, in order of appearance.
+    spellings : dict
+        Class names of the training set, by their names in lower case. Words such as TRUE are spelled like these.
     """
 
     reading: ParseOptions
@@ -98,6 +100,7 @@ class TableLayout:
     place: str
     class_names: dict[str, str]
     packed: tuple[int, ...]
+    spellings: dict[str, str]
     classes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
 
@@ -158,6 +161,8 @@ class TableLayout:
     def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
         kind, known = ("group", self.groups) if column == self.group else ("class", self.classes)
         texts, n_known = [normalize("NFC", cell.decode().strip()) for cell in cells], len(known)
+        spellings = {each.lower(): each for each in reversed([*known, *dict.fromkeys(texts)])} | self.spellings
+        texts = [spellings[text.lower()] if text.lower() in _TRUTH_VALUES else text for text in texts]
         names = [self.class_names.get(text, text) for text in texts] if kind == "class" else texts
         codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
         missing = next(filter(is_missing, islice(known, n_known, None)), None)
@@ -256,8 +261,9 @@ def table_layout(
     if like is not None:  # other words in a feature of the training set are refused later, with their line
         truth_values |= {k for k in words.keys() - text_left if words[k] & _TRUTH_VALUES.keys()}
     # A column of True and False is seldom the label column, unless it is the last one. If there is no other text and no
-    # last column of class numbers, the label column can also be the first one, or the one after an identifier.
-    likely = {last if _has_class_numbers(samples, last) else int(bool(_IDENTIFIER_NAME.fullmatch(columns[0])))}
+    # last column of class numbers, it can also be the only such column, the first one, or the one after an identifier.
+    likely = text_left if len(text_left) == 1 else {int(bool(_IDENTIFIER_NAME.fullmatch(columns[0])))}
+    likely = {last} if _has_class_numbers(samples, last) else likely
     texts = {last} if coded else set(text_left - (truth_values - {last}) or text_left & likely)
     label, guesses = _label_column(columns, samples, texts, truth_values, reading, place)
     if pixels and label is None and reading.label_column is None:
@@ -320,6 +326,7 @@ def table_layout(
         truth_values=frozenset(truth_values), left_out=left_out, start=start, first_line=number, group=group,
         comments=len(comments) - bool(names and not header), blanks=blanks, last=last, decimal_commas=decimal_commas,
         guesses=tuple(guesses), class_names=class_names if label == last else {}, packed=packed, place=place,
+        spellings={name.lower(): name for name in (like.label_names if like else ())},
     )  # fmt: skip
 
 
@@ -580,7 +587,8 @@ def _label_column(
     why = "other columns also have only True and False" if alike and len(text) == 1 else why
     why += " of columns without missing cells" * (complete != repeated)
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text - truth
-    doubtful = len(text | alike) > 1 or n_texts[label] > FEW_LEVELS  # many distinct strings may be dates or places
+    # Many distinct strings may be dates or places, and True and False between numbers may be a feature.
+    doubtful = len(text | alike) > 1 or n_texts[label] > FEW_LEVELS or label in truth - {0, len(columns) - 1}
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= FEW_LEVELS for k in ends)
     what = f"labels in column {shown_column(label, columns)}"
     return label, [Guess(what, f"{why} in the first lines", sure=not doubtful)]

@@ -373,7 +373,7 @@ def _append(table: Table, text: bytes, rows: RowFormat, place: str, line: int) -
     labels = b"\n".join([b"", *tokens[table.apart :: columns], b""])
     table.has_codes |= re.search(rb"\n\s*0\d+\s*\n", labels) is not None
     underscores = b"_" in (text if rows.replace_texts is None else b"".join(tokens))
-    table.append(_floats(tokens, table, lines, place, underscores=underscores).reshape(-1, columns))
+    table.append(_floats(tokens, table, lines, place, rows, underscores=underscores).reshape(-1, columns))
     return len(counts)
 
 
@@ -441,7 +441,7 @@ def is_number(cell: str | bytes) -> bool:
 
 
 def _floats(
-    tokens: list[bytes], table: Table, lines: NDArray[np.int64], place: str, *, underscores: bool
+    tokens: list[bytes], table: Table, lines: NDArray[np.int64], place: str, rows: RowFormat, *, underscores: bool
 ) -> NDArray[np.float64]:
     """Convert all cells to numbers, and missing cells to NaN. Raise an error for the first cell that is neither.
 
@@ -474,5 +474,6 @@ def _floats(
             problem = f"found {shown!r}, expected a finite number{limit}; correct it,{advice} or leave the {left} out"
             if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, leave the row out, or choose no labels"
+            column = int(np.searchsorted(np.cumsum(rows.packed), column, "right")) if rows.packed else column
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
     return numbers

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QIcon, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
@@ -25,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import unused
-from slide_gui.data.readers.parts import SMALLEST_SQUARE
+from slide_gui.data.readers.parts import SMALLEST_SQUARE, by_columns
 from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport, requested_column
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
@@ -305,9 +304,9 @@ class ReadingPreview(QFrame):
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
         rows = dataset.train[:_SHOWN_IMAGES]
         if self._source_options().transposed and dataset.image_shape:
-            rows = _by_columns(rows, dataset.image_shape)
+            rows = by_columns(rows, dataset.image_shape)
         if self.transposed.isChecked():
-            rows = _by_columns(rows, (shape[1], shape[0]))
+            rows = by_columns(rows, (shape[1], shape[0]))
         for column, image in enumerate(rows.reshape(-1, *shape)):
             picture = QPixmap.fromImage(image_of(image, INK, DARK))
             self._cells[0][column].setPixmap(picture.scaled(_SIDE, _SIDE, Qt.AspectRatioMode.KeepAspectRatio))
@@ -418,17 +417,11 @@ def _label_index(opened: ParseReport) -> int:
     return len(opened.columns) if opened.label_column is None else opened.label_column
 
 
-def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Reorder the pixels of each image, which has the given shape, from row-major to column-major order."""
-    return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
-
-
 def _class_of(dataset: Dataset, row: int) -> str:
     if dataset.train_labels is None:
         return ""
-    known = dataset.label_names
-    if max(map(len, known), default=0) > _LONGEST:
-        known = told_apart(known)
+    is_long = max(map(len, dataset.label_names), default=0) > _LONGEST
+    known = told_apart(dataset.label_names) if is_long else dataset.label_names
     (name,) = label_names([int(dataset.train_labels[row])], known)
     return _shortened(name)
 
