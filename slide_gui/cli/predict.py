@@ -40,7 +40,7 @@ def _predict_options(parser: argparse.ArgumentParser) -> None:
 
 def _features_options(parser: argparse.ArgumentParser) -> None:
     _options(parser)
-    text = "write [h⁰ | … | hˡ] as array X and, if the rows have labels, the labels as array y"
+    text = "write [h⁰ | … | hˡ] as array X, and any labels and names of pictures as arrays y and pictures"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.npz", help=text)
 
 
@@ -127,13 +127,15 @@ def _features(arguments: argparse.Namespace) -> int:
     output = arguments.output
     options.check_suffix(output, (".npz",), "-o")
     with progress_bar("computing features") as progress:
-        model, rows, labels, _ = _read(arguments, progress.part(0.0, 0.3))
+        model, rows, labels, pictures = _read(arguments, progress.part(0.0, 0.3))
         arrays: dict[str, Any] = {"X": model.stack.transform(rows, progress=progress.part(0.3, 1.0))}
     if labels is not None:
         numbers = np.array([float(each) if is_number(each) else np.nan for each in labels])
         numbers = numbers if (numbers % 1).any() else numbers.astype(np.int64)
         # If a class name such as 01 would be lost by writing it as a number, all labels are written as text.
         arrays["y"] = numbers if label_texts(numbers) == labels else np.array(labels)
+    if pictures:
+        arrays["pictures"] = np.array(pictures)
     write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))
     n, d = arrays["X"].shape
     document = {"model": arguments.model, "rows": n, "features": d, "depth": len(model.stack.layers), "output": output}

@@ -391,6 +391,9 @@ def test_that_a_model_without_the_scale_of_its_pixels_and_pictures_next_to_folde
     rows = [line.split(",") for line in Path("p.csv").read_text().splitlines()]
     pictures = [(f"{k % 2}/{k:02}.png", str(k % 2)) for k in range(2, 20)]
     assert [(row[1], row[4]) for row in rows] == [("picture", "label"), *pictures]
+    cli("features named.npz u8-folder -o p.npz")
+    with np.load("p.npz") as arrays:
+        assert arrays["pictures"].tolist() == [name for name, _ in pictures]
 
 
 def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(cli, table):
