@@ -165,10 +165,10 @@ class Interpolation:
         return parameters.depth <= depth and replace(parameters, noise=noise, depth=depth) == self._parameters
 
     def compute(self, progress: Progress = NO_PROGRESS) -> None:
-        """Compute the layers at the 16 noise levels. After an interruption, compute only the missing layers.
+        """Compute the layers at the noise levels of the interpolation, except those that are already computed.
 
-        If the matrix at a noise level is singular in float32, the layers at this level cannot be computed. No layers
-        can then be interpolated.
+        If a matrix is singular in float32 at one of these noise levels, its layers cannot be computed. In this case,
+        the interpolation is not available at any noise level.
         """
         for number in range(self._n_complete, self.LEVELS):
             parameters = replace(self._parameters, noise=float(1.0 / (1.0 + np.exp(-_LOGITS[number]))))

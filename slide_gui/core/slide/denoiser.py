@@ -230,11 +230,12 @@ def reconstruction_error(
 
     The error is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 for infinitely many corrupted copies). Here, x̃ is
     the corrupted sample with a constant 1 appended. W must be the result of `denoiser_weights` for the same scatter
-    matrix, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p. Here, e_a is a unit vector, p the keep
-    probability, S the scatter matrix, and g = (p − p²) diag(S) + ridge. Therefore the error of feature a, summed over
-    the samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly equal numbers and takes
-    only d² operations. If the ridge is much larger than the scatter, however, it would multiply rounding errors of W_aa
-    by the ridge. In this case, the equivalent expression S_aa − W_a · E[P]_a − ridge ‖W_a‖² is computed instead.
+    matrix, noise level and ridge. Row a of W is (e_a − g_a R_a) / p, where e_a is a unit vector, p the keep
+    probability, S the scatter matrix, g = (p − p²) diag(S) + ridge and R = (E[Q] + ridge·I)⁻¹. Therefore the error of
+    feature a, summed over the samples, is g_a W_aa / p − ridge ‖W_a‖². This formula avoids the subtraction of nearly
+    equal numbers and takes only d² operations. If the ridge is much larger than the scatter, however, it would multiply
+    rounding errors of W_aa by the ridge. In this case, the equivalent expression S_aa − W_a · E[P]_a − ridge ‖W_a‖² is
+    computed instead.
 
     If `features` is given, `weights` must contain only the rows of these features. The result is then the mean error
     of these features.

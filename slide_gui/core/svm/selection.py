@@ -339,7 +339,7 @@ class _Comparison:
         self._held_out: list[Candidate] = []
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
-        """Compare learned widths and median widths on rows outside the sample."""
+        """Compare the errors of learned and median widths on rows outside the sample on which widths are learned."""
         learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.5))
         if np.bincount(sample.codes).min() < 2:
             return learned  # a class has only one row, which cannot be held out

@@ -211,7 +211,8 @@ _PART_ROWS = 600  # minimum number of rows in the subsets (1/2, 1/4, … of the 
 _MOST_ITERATIONS = 50  # largest number of iterations of a descent
 _USUAL_STEPS = 6
 _GAIN, _RELATIVE_GAIN = 5e-5, 3e-4  # a descent ends if the expected decrease is below both 5e-5 and 3e-4 × objective
-# On a subset of the rows, where iterations are fast, the limits of the expected decrease are multiplied by this factor.
+# On a subset of the rows, iterations are fast. The limits of the expected decrease, below which a descent ends, are
+# then multiplied by this factor, so that the descent ends closer to the minimum.
 _FINER = 0.4
 # Length of the first step in log σ. The gradient gives only the direction of this step, because its norm may be a
 # thousandth of a useful length.
@@ -333,9 +334,9 @@ class _Descent:
             expected = float(slope @ step)
             if new <= value + 1e-4 * expected:
                 return step, new, new_slope
-            # Shorten the step to the minimum of a parabola. The parabola has the values of the objective at both ends
-            # of the step, and its slope at `theta`. The factor for the step is limited to the range 0.1 to 0.5. It is
-            # 0.1 if J is infinite.
+            # Shorten the step to the minimum of a parabola. The parabola equals the objective at both ends of the step,
+            # and has the slope of the objective at `theta`. The step is multiplied by a factor from 0.1 to 0.5; the
+            # factor is 0.1 if the objective is infinite at the end of the step.
             step = step * float(np.clip(-0.5 * expected / (new - value - expected), 0.1, 0.5))
         return None
 

@@ -26,7 +26,7 @@ from slide_gui.text import count
 
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
-    """Describe the data sets of a plan for which there are stored runs, in the order of the plan.
+    """Describe the data sets of a plan, in the order of the plan. Data sets without stored runs are left out.
 
     Stored runs can use different versions of a data set: real or generated, full or reduced. One version is selected by
     the following criteria, the most important one first:
@@ -34,7 +34,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
     - The store contains runs that the plan requires on this version.
     - The stored test runs on this version use as many test rows as the plan.
     - The data are real.
-    - The store contains more runs that the plan requires on this version than on the other versions.
+    - This version has more stored runs that the plan requires than the other versions have.
     - The newest stored run is on this version.
 
     The numbers of rows in the descriptions are those of the catalogue, or of the plan if it uses fewer rows.
@@ -153,7 +153,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Evaluati
 
 
 def with_answer(state: EvaluationState, target: CellPlan | Cell, answer: SplitAnswer | None) -> EvaluationState:
-    """Return a state in which `answer` is added to the cell of `target`, or the same state if `answer` is None."""
+    """Return the state with `answer` added to the cell of `target`, or `state` itself if `answer` is None."""
     cell = state.cell(target.data, target.method)
     if answer is None or cell is None:
         return state

@@ -102,19 +102,19 @@ class Explorer:
     ) -> Stack:
         """Fit a stack, after previewing rows of its first layer and approximate weights of all layers.
 
-        After `prepare_interpolation`, the first preview contains rows of all layers. The remaining interpolated weights
-        follow only when the user stops moving the slider, because drawing them is slow.
+        After `prepare_interpolation`, the first preview contains the rows of `features` in all layers. The interpolated
+        weights of the other features follow only when the user stops moving the slider, because drawing them is slow.
 
         Parameters
         ----------
         parameters : StackParameters
             Parameters of the stack to fit.
         features : tuple of int
-            Features whose rows of W are previewed. Before the first fit, there is no preview.
+            Features whose rows of W are previewed. The first fit has no preview.
         settle : float
             Minimum delay of the fit in seconds. During the delay, a newer request can cancel this request.
         progress : Progress
-            Receives a `Preview`, then further previews with new approximations, then the stack after each layer.
+            Receives a `Preview`, then previews with further approximations, then the unfinished stack after each layer.
 
         Raises
         ------

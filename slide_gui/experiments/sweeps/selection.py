@@ -234,8 +234,8 @@ def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
 def final_spec(spec: RunSpec) -> RunSpec:
     """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
-    The representation is also fitted on the whole training set. If the given run starts from the kernel widths of
-    another run, that run is changed in the same way.
+    The representation is also fitted on the whole training set. If `spec` starts from the kernel widths of another
+    run, the other run is also replaced by one that trains on the whole training set.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)
     return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

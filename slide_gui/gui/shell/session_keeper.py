@@ -110,7 +110,7 @@ class SessionKeeper(QObject):
             self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
-            # Choose an unused name, because the user has not agreed to overwrite a file with the added suffix.
+            # The user confirmed the name without the suffix, and has not agreed to overwrite a file with the suffix.
             path = unused(path.with_name(path.name + SUFFIX))
         try:
             check_outputs([path], self.inputs()())

@@ -298,7 +298,7 @@ class Tour(QObject):
         if self.number + 1 == len(STOPS):
             return "The end of the tour"
         place = f"{self.number + 1} of {len(STOPS) - 1}"
-        return f"{place} · ✓ done, next card follows" if self.reached else place
+        return f"{place} · ✓ done, the next card follows" if self.reached else place
 
     def _place_card(self, wide: bool) -> None:
         """Put the card below the page if `wide` is True, or else below the panel."""

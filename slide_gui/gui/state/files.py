@@ -128,7 +128,7 @@ class RecentFiles:
 
     @property
     def openings(self) -> tuple[RecentOpening, ...]:
-        """Return the valid entries of the list whose files still exist, starting with the latest."""
+        """Return the recently opened data whose files still exist, starting with the latest."""
         return tuple(each for each in self._stored() if all(map(os.path.lexists, each.paths)))
 
     def _stored(self) -> tuple[RecentOpening, ...]:

@@ -126,7 +126,7 @@ class Fitting(QObject):
                 if payload is not None:
                     self._shown()
 
-            # If another job interrupted `prepare`, the layers are already fitted when this job starts again.
+            # Another job may interrupt `prepare`. When this job then starts again, the layers are already fitted.
             if explorer.stored_fit(parameters) is None:
                 explorer.update(parameters, features, settle=seconds, progress=Listener(report))
             fit = explorer.stored_fit(parameters)

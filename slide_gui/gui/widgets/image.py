@@ -366,7 +366,7 @@ class FeatureBars(Picker):
             text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         metrics, width = painter.fontMetrics(), int(box.width())
         if self._current is None and metrics.horizontalAdvance(text) > width:
-            half = width // 2 - 9  # Width available for the name of the first and of the last feature.
+            half = width // 2 - 9  # width available for each of the two names
             text = " … ".join(metrics.elidedText(name, Qt.TextElideMode.ElideRight, half) for name in (first, last))
         text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
         painter.drawText(foot, isolated(text))

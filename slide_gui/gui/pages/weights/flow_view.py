@@ -143,7 +143,7 @@ class FlowLayout(ImageLayout):
         return columns * self.scales[1], rows * self.scales[1]
 
     def upper(self, column: int) -> QRectF:
-        """Return the rectangle of the upper tile of a column: x in column 0, T(hᵏ⁻¹) in column k ≥ 1."""
+        """Return the rectangle of the upper tile in a column. It shows x in column 0, and T(hᵏ⁻¹) in column k ≥ 1."""
         if column == 0:
             return self.canvas
         w, h = self.size

@@ -45,7 +45,7 @@ class Readout(QWidget):
         self._lines: list[tuple[str, ...]] = []
         text = (
             "Each line shows, for one layer, the weight, the contribution (weight times RMS, the root mean square of "
-            "the input feature) and the bias. Rank and share refer to the row of weights or contributions in the tiles"
+            "the input feature) and the bias. Rank and share compare the value that the tile shows with its row of W"
         )
         self.setToolTip(wrapped(text))
 
