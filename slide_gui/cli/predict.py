@@ -134,8 +134,7 @@ def _features(arguments: argparse.Namespace) -> int:
         numbers = numbers if (numbers % 1).any() else numbers.astype(np.int64)
         # If a class name such as 01 would be lost by writing it as a number, all labels are written as text.
         arrays["y"] = numbers if label_texts(numbers) == labels else np.array(labels)
-    if pictures:
-        arrays["pictures"] = np.array(pictures)
+    arrays |= {"pictures": np.array(pictures)} if pictures else {}
     write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))
     n, d = arrays["X"].shape
     document = {"model": arguments.model, "rows": n, "features": d, "depth": len(model.stack.layers), "output": output}

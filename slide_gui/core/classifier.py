@@ -25,7 +25,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
 
     Parameters
     ----------
-    noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size, sharing, window, image_shape
+    noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size, scale, sharing, window, image_shape
         Same as in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
         Same as in `MultiWidthSVC`. If `widths` are numbers, give one for each layer that the SVM uses.
@@ -91,6 +91,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         memory: int = 2 << 30,
         random_state: Any = None,
         class_weight: Any = None,
+        scale: str = "none",
         sharing: str = "none",
         window: int = 9,
         image_shape: tuple[int, ...] | None = None,

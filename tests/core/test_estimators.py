@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import slide_gui
-from slide_gui import SLIDE, LinearImputer, MultiWidthSVC, SLIDEClassifier
+from slide_gui import SLIDE, Blocks, LinearImputer, MultiWidthSVC, SLIDEClassifier
 from slide_gui.core import baselines
 from slide_gui.core.baselines import ESTIMATORS, Estimator, Transformer, predicted_by
 from slide_gui.core.estimators import layer_sizes, seed_of
@@ -33,6 +33,8 @@ from tests.core.svm_data import StopAfter, layers, not_equivalent_by_weight, thr
 CHECKED = [
     SLIDE(),
     SLIDE(depth=1, dtype="float64", squashing="tanh"),
+    SLIDE(depth=1, dtype="float64", scale="range"),
+    SLIDE(depth=1, scale="quantile"),
     SLIDEClassifier(depth=1, widths="median", C=1.0),
     LinearImputer(),
     LinearImputer(max_iter=2, ridge=0.1),
@@ -101,6 +103,63 @@ def test_that_features_that_are_constant_after_the_threshold_cause_a_warning(sca
     lit = np.zeros((300, 300), np.float32)
     np.fill_diagonal(lit, 1.0)  # few values are above the threshold, but no feature is constant
     SLIDE(depth=1).fit(as_rows(lit))
+
+
+def skewed():
+    """Return positive features with a long tail, all far below the threshold 0.5."""
+    return np.exp(np.random.default_rng(0).normal(size=(301, 6))) * 1e-3
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "tanh"])
+def test_that_quantile_scaling_keeps_the_order_and_maps_the_median_to_the_threshold(squashing):
+    X = skewed()
+    slide = SLIDE(depth=2, threshold=0.3, squashing=squashing, scale="quantile").fit(X)
+    scaled = slide.layers(X)[0]
+    assert np.array_equal(np.argsort(scaled, axis=0), np.argsort(X, axis=0))
+    middle = 0.3 if squashing == "threshold" else 0.5
+    assert np.median(scaled, axis=0) == pytest.approx(middle, abs=1e-6)
+    assert (scaled.min(axis=0).tolist(), scaled.max(axis=0).tolist()) == ([0.0] * 6, [1.0] * 6)
+    quarters = slide.layers(np.quantile(X, [0.25, 0.75], axis=0))[0].mean(axis=1)
+    assert quarters == pytest.approx([middle / 2, (1 + middle) / 2], abs=0.01)
+    assert slide.layers(X[:1] * 1e6)[0].tolist() == [[1.0] * 6]
+    assert np.array_equal(slide.transform(X), slide.fit_transform(X))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, lambda X: (1e5 * X).astype(np.uint16), pd.DataFrame])
+def test_that_range_scaling_equals_scaling_before_the_fit(convert):
+    X = convert(skewed())
+    values = np.asarray(X, float)
+    by_hand = (values - values.min(axis=0)) / np.ptp(values, axis=0)
+    with config_context(transform_output="pandas"):
+        features = SLIDE(depth=2, dtype="float64", scale="range").fit(X).transform(X)
+    assert np.asarray(features) == pytest.approx(SLIDE(depth=2, dtype="float64").fit_transform(by_hand), abs=1e-9)
+
+
+def test_that_a_scaled_fit_is_not_warned_about_and_ignores_rows_of_weight_zero():
+    X, weights = skewed(), np.arange(301) % 2
+    for scale in ("range", "quantile"):
+        weighted = SLIDE(depth=1, scale=scale, dtype="float64").fit(X, sample_weight=weights).transform(X)
+        kept = SLIDE(depth=1, scale=scale, dtype="float64").fit(X[weights > 0]).transform(X)
+        assert weighted == pytest.approx(kept, abs=1e-9)
+    classifier = SLIDEClassifier(depth=1, scale="quantile", widths="median", C=10.0)
+    assert classifier.fit(X, X[:, 0] > np.median(X[:, 0])).score(X, X[:, 0] > np.median(X[:, 0])) > 0.9
+    with pytest.warns(UserWarning, match="scale='range' or scale='quantile' scales features"):
+        SLIDE(depth=1).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "X", "sentence"),
+    [
+        ({"scale": "range"}, sparse.csr_matrix(np.eye(4)), "scale='range' cannot scale sparse rows, Blocks"),
+        ({"scale": "quantile"}, Blocks([np.eye(4)]), "scale='quantile' cannot scale sparse rows"),
+        ({"scale": "median"}, np.eye(4), "scale is 'median'; it must be one of none, range, quantile"),
+        ({"scale": "quantile", "threshold": 1.0}, np.eye(4), "threshold is 1; with scale='quantile', it must be"),
+        ({"scale": "range"}, np.where(np.eye(4), np.nan, 1.0), "X contains NaN or infinity: row 0, feature 0 is nan"),
+    ],
+)
+def test_that_features_that_cannot_be_scaled_are_refused(parameters, X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        SLIDE(**parameters).fit(X)
 
 
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])

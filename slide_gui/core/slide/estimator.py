@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from slide_gui.core.estimators import AcceptsSparse, checked_rows, remember_layers, row_weights, store_parameters
+from slide_gui.core.estimators import checked_rows, remember_layers, row_weights, store_parameters
 from slide_gui.core.slide.activations import is_sparse, without_duplicates
 from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.scaling import Scaler
 from slide_gui.core.slide.sharing import checked_shape
 from slide_gui.core.slide.stack import feature_array, fit_stack, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
 
-class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     A layer is a linear map that reconstructs its input from corrupted copies, in which random features are set to 0.
@@ -52,6 +53,13 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         features with such values, or use float64.
     batch_size : int, default=4096
         Largest number of rows that are converted and multiplied at a time.
+    scale : {"none", "range", "quantile"}, default="none"
+        Scaling of the features before the first layer. With "range", each feature is mapped linearly from its range in
+        the training set to 0…1. With "quantile", each value is replaced by its quantile in the training set, and the
+        median is mapped to the threshold (to 0.5 for functions T without a threshold), which must be between 0 and 1.
+        At most 10 000 random rows determine the quantiles. The representation h⁰ contains the scaled features.
+        Sparse matrices, `Blocks` and Dask arrays cannot be scaled. Rows with the weight 0 are ignored; otherwise,
+        weights do not change the scaling.
     sharing : {"none", "convolution"}, default="none"
         With "convolution" the features are pixels, and all pixels share one kernel. It reconstructs a pixel from the
         corrupted pixels in a window around the pixel. The kernel has the least expected squared error over all
@@ -74,6 +82,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         This change is large relative to the error if the mean of a column is much larger than its standard deviation.
     stack_ : Stack
         The fitted layers and their parameters as an immutable object.
+    scaler_ : Scaler or None
+        The fitted scaling of the features, or None for the scale "none".
     n_features_in_ : int
         Number of features d.
     feature_names_in_ : ndarray of str, shape (d,)
@@ -98,6 +108,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ridge: float = RIDGE,
         dtype: str = "float32",
         batch_size: int = 4096,
+        scale: str = "none",
         sharing: str = "none",
         window: int = 9,
         image_shape: tuple[int, ...] | None = None,
@@ -173,13 +184,15 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         fitted = copy(self)  # the fit changes this copy, so that `self` keeps its earlier model if the fit fails
         X = fitted._rows(X, reset=True)
         parameters = StackParameters(*(getattr(self, each.name) for each in fields(StackParameters))).checked()
+        weights = row_weights(sample_weight, X.shape[0])
+        fitted.scaler_ = Scaler.of(self.scale, X, weights, parameters)
+        X = X if fitted.scaler_ is None else fitted.scaler_.scaled(X, parameters.dtype, progress)
         out = feature_array(X.shape, parameters) if transform else None
         shape = None if self.image_shape is None else checked_shape(self.image_shape, X.shape[1])
-        weights = row_weights(sample_weight, X.shape[0])
         stack = fit_stack(X, parameters, out=out, sample_weight=weights, image_shape=shape, progress=progress)
         problem = "" if isinstance(X, BlockRows) or not parameters.depth else threshold_problem(X, parameters)
         if problem:
-            warnings.warn(problem, UserWarning, stacklevel=3)
+            warnings.warn(f"{problem}; scale='range' or scale='quantile' scales features", UserWarning, stacklevel=3)
         self.__dict__ = fitted.__dict__
         self.stack_ = stack
         self.weights_ = [layer.weights for layer in stack.layers]
@@ -200,9 +213,8 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             only when a chunk of the result is computed.
         """
         check_is_fitted(self)
-        if is_dask(X):
-            return self.stack_.transform(X)
-        return self._remembered(self.stack_.transform(self._rows(X, reset=False)))
+        features = self.stack_.transform(self._rows(X, reset=False))
+        return features if is_dask(X) else self._remembered(features)
 
     def _remembered(self, features: NDArray[np.floating]) -> NDArray[np.floating]:
         return remember_layers(features, (self.n_features_in_,) * (len(self.weights_) + 1))
@@ -216,7 +228,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             If X does not have d features, or if it contains NaN or infinity.
         """
         check_is_fitted(self)
-        return self.stack_.representations(X if is_dask(X) else self._rows(X, reset=False))
+        return self.stack_.representations(self._rows(X, reset=False))
 
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level of this layer.
@@ -245,8 +257,14 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return np.array([f"h{k}_{name}" for k in range(len(self.weights_) + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        if is_dask(X) or isinstance(X, BlockRows):
+        """Return checked rows. If the estimator is already fitted (`reset` is False), the rows are also scaled."""
+        in_blocks = is_dask(X) or isinstance(X, BlockRows)
+        if (in_blocks or is_sparse(X)) and self.scale != "none":
+            raise ValueError(f"scale={self.scale!r} cannot scale sparse rows, Blocks or Dask arrays; use scale='none'")
+        if in_blocks:
             if not reset:
+                if is_dask(X):
+                    return X
                 raise TypeError("transform does not accept Blocks; call it for each block")
             X = dask_rows(X) if is_dask(X) else X
             self.n_features_in_ = X.shape[1]
@@ -262,10 +280,12 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
             ensure_all_finite=not (reset and (_plain(X) or is_sparse(X))),
             ensure_min_samples=2 if reset else 1,
         )
-        return without_duplicates(rows) if is_sparse(rows) else rows
+        rows = without_duplicates(rows) if is_sparse(rows) else rows
+        return rows if reset or self.scaler_ is None else self.scaler_.scaled(rows, self.stack_.parameters.dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = str(self.scale) == "none"
         tags.transformer_tags.preserves_dtype = []  # the data type of the output is `dtype`, not that of the input
         return tags
 
