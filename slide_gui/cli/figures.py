@@ -138,7 +138,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     options.add_data_options(parser)
     text = "pixels to show, numbered from 0; if the data are not images, indices or names of the features to show; "
-    text += "use --pixels once for all data sets, or once per data set in their order (default: four bright pixels)"
+    text += "use --pixels once for all data sets, or once per data set, in the same order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
     text = "write a GIF animation of the weights at noise levels from 0 to 0.95"

@@ -274,9 +274,9 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource) -> Dataset:
-    """Return the data of a source. Show progress on stderr, and warn about uncertain guesses on how to read the files.
+    """Return the data of a source. Show progress on stderr, and warn if it is uncertain how to read the files.
 
-    A guess that there are no labels gives no warning, because commands that need labels report an error.
+    Missing labels cause no warning, because commands that need labels report an error.
     """
     for path in source.paths:
         if not Path(path).exists():

@@ -384,7 +384,7 @@ def _decision_lines(document: dict[str, Any], dataset: Dataset) -> Iterator[str]
     if flip is not None and flip["features"]:
         smaller = "no smaller set changes the predicted class" if flip["fewest"] else "a smaller set may suffice"
         extremes = "its minimum or maximum" if shape is None else "the minimum or maximum of all pixels"
-        value = f"{extremes}, whichever is farther from its current value ({smaller})"
+        value = f"{extremes}, whichever is farther from the current value ({smaller})"
         features = "; ".join(pixel_name(k, shape, dataset.feature_names) for k in flip["features"])
         inputs = "features" if shape is None else "pixels (row, column)"
         yield f"the class becomes {flip['class']} if each of these {inputs} is set to {value}: {features}"

@@ -326,7 +326,7 @@ def test_that_a_decision_is_that_of_its_run_and_its_changes_flip_the_class(cli, 
     lines = cli(f"{decide} --row 2").out
     pixels = "; ".join(f"{pixel // 8}, {pixel % 8}" for pixel in decision["flip"]["features"])
     changed = f"the class becomes {flipped} if each of these pixels .row, column. is set to the minimum or maximum "
-    changed += f"of all pixels, whichever is farther from its current value .*: {pixels}$"
+    changed += f"of all pixels, whichever is farther from the current value .*: {pixels}$"
     assert re.search(changed, lines, re.MULTILINE)
     assert f"support vector {decision['nearest'][0]['row'] + 1} (" in lines
     np.savez("alone.npz", X=np.load(tiny)["X_train"], y=np.load(tiny)["y_train"])

@@ -193,8 +193,9 @@ def fit_stack(
     )
     stack = Stack(parameters, (), d, n, image_shape)
     for k in range(parameters.depth):
-        # The weights of layer k + 1 are computed from the scatter matrix of T(hʲ), where j is `passed`. This matrix is
-        # already known for j = 0. Otherwise, a pass over the rows computes it.
+        # The weights of layer k + 1 are computed from the scatter matrix of T(hʲ), where T is the squashing function
+        # and j = `passed` is the number of layers that are applied to the rows. For j = 0, the matrix is already known.
+        # Otherwise, a pass over the rows computes it.
         passed = max(k - 1, 0) if values else k
         if passed:
             step = (1.0 - entry) / passes

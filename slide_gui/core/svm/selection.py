@@ -422,10 +422,10 @@ class _Comparison:
     ) -> tuple[Array, Candidate, NDArray[np.bool_]]:
         """Find the candidate with the fewest errors in cross-validation.
 
-        Return the scaled widths, the candidate, and a mask of the rows that it misclassifies. If `learned` is None, the
-        candidates have median widths. Only the best candidates on the first folds are evaluated on more folds. The
-        search ends as soon as one candidate is clearly better than the others, or all candidates are clearly worse than
-        `baseline`.
+        Return its widths, the candidate, and a mask of the rows that it misclassifies. The candidates have the widths
+        `learned`, or multiples of the median widths if `learned` is None. Only the best candidates on the first folds
+        are evaluated on more folds. The search ends as soon as one candidate is clearly better than the others, or all
+        candidates are clearly worse than `baseline`.
 
         Parameters
         ----------

@@ -355,8 +355,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     DataError, ValueError, MemoryError
         If the function `run` raises such an error during the iteration.
     ClusterError
-        If the connection to the scheduler is lost, a worker has other versions than this process, or a run is lost
-        repeatedly.
+        If the connection to the scheduler is lost, if a worker has other library versions than this process, or if a
+        run is lost repeatedly.
     Cancelled
         If `progress` cancels the loop.
     """

@@ -159,7 +159,7 @@ class NumberSlider(QWidget):
 
     @Slot(str)
     def _type(self, text: str) -> None:
-        """Replace the contents of the number field by text that the user has typed. The Return key applies the text."""
+        """Move the focus to the number field, and replace its contents by `text`, the first key that the user typed."""
         self._number.setFocus()
         self._number.selectAll()
         self._number.insert(text)
