@@ -49,7 +49,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     text += "if the file has no test set, a quarter of its rows is held out as the test set"
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="methods to compare (default: all)")
-    add_protocol_options(parser, "run a small version of the protocol in about one minute")
+    add_protocol_options(parser, "run a small version of the protocol, in a few minutes")
     options.add_store(parser, "; required unless --shipped, or --stored with --results, is given")
     text = "record each run as a line of text in this folder, and reuse the runs recorded there"
     parser.add_argument("--results", type=Path, metavar="FOLDER", help=text)
