@@ -75,7 +75,7 @@ def wrap_tips(parent: QWidget) -> None:
 def named(widget: Field, name: str, tip: str = "") -> Field:
     """Set the accessible name and the tooltip of a widget, and return the widget."""
     widget.setAccessibleName(name)
-    widget.setToolTip(tip)
+    widget.setToolTip(wrapped(tip))
     return widget
 
 
@@ -92,6 +92,9 @@ class PlainLabel(QLabel):
 
     def setText(self, text: str) -> None:
         super().setText(isolated(text))
+
+    def setToolTip(self, text: str) -> None:
+        super().setToolTip(wrapped(text))
 
 
 def label(
@@ -230,7 +233,7 @@ def add_button(
     button = QPushButton(text, parent)
     if kind:
         button.setProperty("kind", kind)
-    button.setToolTip(tip)
+    button.setToolTip(wrapped(tip))
     if clicked is not None:
         button.clicked.connect(clicked)
     row.addWidget(button)

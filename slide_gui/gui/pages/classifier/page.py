@@ -208,7 +208,7 @@ class ClassifierPage(Page):
             step = _describe_step(controller.training.latest, cancelled)
             self.cancelled.setText(f"Cancelled at {_place(cancelled)}: {step}.")
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
-            self.continue_button.setToolTip(f"{text}; the result will be the same as without the interruption")
+            self.continue_button.setToolTip(f"{text};\nthe result will be the same as without the interruption")
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
         self._whitening.setVisible(variance is not None)
