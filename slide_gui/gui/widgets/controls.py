@@ -66,12 +66,6 @@ def with_keys(text: str, keys: str) -> str:
     return f"{text} ({keys_text(keys)})"
 
 
-def wrap_tips(parent: QWidget) -> None:
-    """Insert line breaks into long lines of the tooltips of all widgets inside `parent`."""
-    for each in parent.findChildren(QWidget):
-        each.setToolTip(wrapped(each.toolTip()))
-
-
 def named(widget: Field, name: str, tip: str = "") -> Field:
     """Set the accessible name and the tooltip of a widget, and return the widget."""
     widget.setAccessibleName(name)

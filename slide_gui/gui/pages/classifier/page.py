@@ -215,7 +215,7 @@ class ClassifierPage(Page):
         self._by.setEnabled(METHODS[method].learns)
         problem = controller.why_not(method)
         self.train_button.setEnabled(not problem)
-        self.train_button.setToolTip(_CANCEL if controller.training.running else problem or _TRAIN)
+        self.train_button.setToolTip(_CANCEL if controller.training.running else problem.replace("; ", ";\n") or _TRAIN)
         if problem:
             self.details.setText(problem)
         spec = controller.spec if controller.training.running else controller.cancelled
