@@ -108,7 +108,7 @@ class EvaluationPage(Page):
         name_box(named(self._extent, "", tip), "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(label("Splits", self))
-        self._splits = placed(row, IntegerBox("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
+        self._splits = placed(row, IntegerBox("Splits", 0, _MOST_SPLITS, self, specialValueText="by protocol"))
         self._splits.setFixedWidth(120)
         tip = (
             "Number of splits of each data set; selection and training are repeated on each split. With 0, the "
