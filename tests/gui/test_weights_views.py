@@ -260,9 +260,11 @@ def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_
     assert page.findChild(WhyView).isVisible()
     refreshed.clear()
     window.workspace.select(levels="tile")
-    page.set_view(WEIGHTS)
+    page.set_view(WEIGHTS).image.setFocus()
     window.workspace.select(levels="layer")
     assert len(refreshed) == 1
+    page.set_view("flow")
+    assert window.focusWidget() is button(page, "Flow")
 
 
 def choose_layer(part, layer):
