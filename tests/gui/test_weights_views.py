@@ -429,6 +429,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_or
     view.tiles.pixel_clicked.emit((1, 1, 7))
     assert order[7] in window.workspace.state.selection.pins
     assert max(view.fit.differences) < 1e-12
+    assert view.status.wordWrap()  # a narrow window shows the complete sentence
     before, after = view.status.text().split("; the largest weight or bias is ")
     assert before.startswith("W, put back in order, differs")
     largest = max(np.abs(layer.weights).max() for layer in view.fit.stack.layers)
