@@ -49,6 +49,7 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
         first, second, *vectors = decided.lines()
         assert first[1] == name
         assert decided.title.text() == f"“{name}” beats “{second[1]}” by {abs(margin):.2f}"
+        assert [label.text() for _, _, label in decided._bars[:2]] == [f"+{abs(margin):.2f}", ""]
         assert "input x, SVM trained at noise 0.3 with 4 layers" in decided.about.text()
         for card, (_, vector_name, _) in zip(decided.cards, vectors, strict=True):
             assert vector_name == data.label_names[data.train_labels[card.row]]

@@ -274,7 +274,8 @@ class DecidedPart(QWidget):
         for parts, (name, length, text) in zip(self._bars, shown + [("", 0.0, "")] * _MOST_BARS, strict=False):
             parts[0].setText(name)
             parts[1].setValue(round(100 * length))
-            parts[2].setText(text)
+            # Like the title, the bars show the margin of two classes once: next to the predicted class.
+            parts[2].setText("" if text.startswith("−") else text)
             for part in parts:
                 part.setVisible(bool(name))
         while len(self.cards) < len(decision.nearest):
