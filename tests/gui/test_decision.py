@@ -60,6 +60,7 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
     decided._names = lambda: ("cultivar of the grape 1", "cultivar of the grape 2")
     decided._show()
     assert decided.title.text().startswith("“…")  # shortened, because the full names do not fit
+    assert [name.text() for name, *_ in decided._bars[:2]] == ["…1", "…2"]
 
 
 def test_that_colours_of_layers_in_flow_do_not_depend_on_h0_and_other_parameters_of_a_decision_are_named(window, part):
