@@ -49,6 +49,7 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
         first, second, *vectors = decided.lines()
         assert first[1] == name
         assert decided.title.text() == f"“{name}” beats “{second[1]}” by {abs(margin):.2f}"
+        assert [label.text() for _, _, label in decided._bars[:2]] == [f"+{abs(margin):.2f}", ""]
         assert "input x, SVM trained at noise 0.3 with 4 layers" in decided.about.text()
         for card, (_, vector_name, _) in zip(decided.cards, vectors, strict=True):
             assert vector_name == data.label_names[data.train_labels[card.row]]
@@ -59,6 +60,7 @@ def test_that_flow_shows_the_decision_of_the_model(window, part, data):
     decided._names = lambda: ("cultivar of the grape 1", "cultivar of the grape 2")
     decided._show()
     assert decided.title.text().startswith("“…")  # shortened, because the full names do not fit
+    assert [name.text() for name, *_ in decided._bars[:2]] == ["…1", "…2"]
 
 
 def test_that_colours_of_layers_in_flow_do_not_depend_on_h0_and_other_parameters_of_a_decision_are_named(window, part):

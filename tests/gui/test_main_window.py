@@ -339,6 +339,8 @@ def test_that_copy_report_copies_versions_settings_and_the_log_without_folders_a
         assert part in text
     assert text.endswith("\nValueError: patients.csv, line 3")
     assert "first line" not in text
+    window.actions_by_name["copy_image"].trigger()
+    assert window.statusBar().currentMessage() == "The picture of this page was copied."
     assert not any(part in text for part in (str(tmp_path), str(Path.home()), "given"))
     assert window.notice.accessibleName().startswith("The report was copied")
     window.activateWindow()

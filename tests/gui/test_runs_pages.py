@@ -122,7 +122,7 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
     assert "noise 0.30, depth 4 (the panel’s parameters differ)" in classifier.details.text()
     assert "learned widths (span)" in classifier.details.text()
-    assert "% with median widths" in classifier.details.toolTip()
+    assert "% with\nmedian widths" in classifier.details.toolTip()
     assert classifier.gallery.stale
     assert len(classifier.gallery.images) == len(earlier.misclassified)
     monkeypatch.setattr(runs_module, "get_or_run", lambda *_, **__: 1 / 0)

@@ -39,10 +39,12 @@ def test_that_the_menu_shows_the_beginning_and_the_end_of_a_long_data_set_name(w
     assert min(len(beginning), len(end)) > 3
 
 
-def test_that_the_panel_has_one_ground_and_no_line_of_a_tooltip_is_longer_than_80_letters(window):
+def test_that_the_panel_has_one_ground_and_no_line_of_a_tooltip_is_longer_than_80_letters(with_shipped, window):
     picture = window.panel.grab().toImage()
     assert {picture.pixelColor(x, picture.height() - 60).name() for x in (2, 100, 238)} == {LIGHT.panel.lower()}
-    tips = [slider.toolTip() for slider in window.panel.sliders.values()]
+    tips = [each.toolTip() for _ in every_view(window) for each in window.findChildren(QtWidgets.QWidget)]
+    cells = window.pages.page("evaluation").errors
+    tips += [cells.item(row, 0).toolTip() for row in range(cells.rowCount())]
     assert max(len(line) for tip in tips for line in tip.splitlines()) <= 80
     assert any("\n" in tip for tip in tips)
 

@@ -260,9 +260,11 @@ def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_
     assert page.findChild(WhyView).isVisible()
     refreshed.clear()
     window.workspace.select(levels="tile")
-    page.set_view(WEIGHTS)
+    page.set_view(WEIGHTS).image.setFocus()
     window.workspace.select(levels="layer")
     assert len(refreshed) == 1
+    page.set_view("flow")
+    assert window.focusWidget() is button(page, "Flow")
 
 
 def choose_layer(part, layer):
@@ -427,6 +429,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_or
     view.tiles.pixel_clicked.emit((1, 1, 7))
     assert order[7] in window.workspace.state.selection.pins
     assert max(view.fit.differences) < 1e-12
+    assert view.status.wordWrap()  # a narrow window shows the complete sentence
     before, after = view.status.text().split("; the largest weight or bias is ")
     assert before.startswith("W, put back in order, differs")
     largest = max(np.abs(layer.weights).max() for layer in view.fit.stack.layers)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSettings, QSignalBlocker, Qt, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon, QPixmap
 from PySide6.QtWidgets import (
-    QApplication,
     QCheckBox,
     QComboBox,
     QDialog,
@@ -31,7 +30,6 @@ from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
 from slide_gui.gui.widgets.controls import ElidedBox, add_choices, label, set_look
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.progress import Progress
-from slide_gui.text import spreadsheet_text
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -138,13 +136,6 @@ class ExportController(QObject):
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
             self.message.emit(UserMessage("The folder could not be shown", f"No program could open {folder}."))
-
-    def copy_table(self, text: str, why_nothing: str) -> None:
-        """Copy a table of numbers to the clipboard. If `text` is empty, report `why_nothing` instead."""
-        if text:
-            QApplication.clipboard().setText(spreadsheet_text(text))
-        else:
-            self.message.emit(UserMessage("Nothing to copy yet", why_nothing))
 
     @Slot()
     def _write(self) -> None:

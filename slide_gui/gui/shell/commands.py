@@ -22,6 +22,7 @@ from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import THEMES, stored_theme
 from slide_gui.gui.widgets.controls import with_keys
+from slide_gui.text import spreadsheet_text
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier.page import ClassifierPage
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
 Run = Callable[["MainWindow"], object]
+_CONFIRMED_MS = 4000  # Time for which the status bar confirms that something was copied.
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,21 @@ def _palette(window: MainWindow) -> None:
     (window.findChild(CommandPalette) or CommandPalette(window)).ask()
 
 
+def _copy_picture(window: MainWindow) -> None:
+    QGuiApplication.clipboard().setPixmap(window.pages.shown().grab())
+    window.statusBar().showMessage("The picture of this page was copied.", _CONFIRMED_MS)
+
+
+def _copy_table(window: MainWindow) -> None:
+    page = window.pages.shown()
+    table = page.numbers()
+    if table:
+        QGuiApplication.clipboard().setText(spreadsheet_text(table))
+        window.statusBar().showMessage("The numbers on this page were copied.", _CONFIRMED_MS)
+    else:
+        window.notice.show_message(UserMessage("Nothing to copy yet", page.why_nothing_to_export()))
+
+
 def _copy_report(window: MainWindow) -> None:
     from slide_gui.gui.shell.report import report
 
@@ -345,13 +362,9 @@ MENUS: dict[str, tuple[Command, ...]] = {
             "Save the parameters, pins, page settings and paths of the data files to a session file",
         ),
         Command("export", "Export…", "Ctrl+E", _export, "Save the figure or table on this page to files"),
+        Command("copy_image", "Copy page as picture", "Ctrl+Shift+C", _copy_picture),
         Command(
-            "copy_image", "Copy page as picture", "Ctrl+Shift+C",
-            lambda w: QGuiApplication.clipboard().setPixmap(w.pages.shown().grab()),
-        ),
-        Command(
-            "copy_table", "Copy numbers as table", "Ctrl+Alt+C",
-            lambda w: w.exports.copy_table(w.pages.shown().numbers(), w.pages.shown().why_nothing_to_export()),
+            "copy_table", "Copy numbers as table", "Ctrl+Alt+C", _copy_table,
             "Copy the numbers on this page as tab-separated text",
         ),
         Command("quit", "Quit", "Ctrl+Q", lambda w: w.close()),

@@ -37,7 +37,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_changed, theme_of
-from slide_gui.gui.widgets.controls import add_button, label, named, stop_at_checked, wrap_tips
+from slide_gui.gui.widgets.controls import add_button, label, named, stop_at_checked
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 if TYPE_CHECKING:
@@ -211,7 +211,6 @@ class MainWindow(QMainWindow):
         side = flush(QVBoxLayout(self.side), 0)
         panel = ParameterPanel(self.workspace, self.actions_by_name, self.recent, self.side)
         self.panel: ParameterPanel = placed(side, panel, 1)
-        wrap_tips(self.panel)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, central)
         # `_show_title` hides the notice. It is connected before the slots of the session keeper, which may show a
@@ -387,7 +386,6 @@ class MainWindow(QMainWindow):
         if has_size:
             self.set_scale(SCALES[0])
         self.set_theme("system")
-        wrap_tips(self.panel)
         self.panel.more.setChecked(False)
         self._panel_is_shown = {False: True, True: False}
         self.show_panel(self.width() >= _NARROW)

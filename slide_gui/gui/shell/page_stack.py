@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.gui.pages.page import Page, PageView, late
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.widgets.controls import wrap_tips
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,6 @@ class PageStack(QStackedWidget):
         """Return the page `name`, which is built on first access."""
         if name not in self._pages:
             page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
-            wrap_tips(page)
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self.changed)
             self._initial_choices[name] = page.choices()

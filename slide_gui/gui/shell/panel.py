@@ -78,7 +78,7 @@ _BOXES = {
     ),
     "sharing": (
         "Weights",
-        "One row of W for each pixel, as in the paper (eq. 8), or a kernel of size “Window” that all pixels share",
+        "One row of W for each pixel, as in the paper (eq. 8),\nor a kernel of size “Window” that all pixels share",
         tuple(SHARING.values()),
     ),
     "show": (
@@ -512,6 +512,6 @@ class ParameterPanel(VerticalScroll):
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared reconstruction error per feature, in the first and in the last layer, over\n"
+                "Expected squared reconstruction error per feature, in the first and in the last layer, over "
                 "all corruptions (eq. 5 for infinitely many corrupted copies; eq. 11)"
             )

@@ -66,16 +66,10 @@ def with_keys(text: str, keys: str) -> str:
     return f"{text} ({keys_text(keys)})"
 
 
-def wrap_tips(parent: QWidget) -> None:
-    """Insert line breaks into long lines of the tooltips of all widgets inside `parent`."""
-    for each in parent.findChildren(QWidget):
-        each.setToolTip(wrapped(each.toolTip()))
-
-
 def named(widget: Field, name: str, tip: str = "") -> Field:
     """Set the accessible name and the tooltip of a widget, and return the widget."""
     widget.setAccessibleName(name)
-    widget.setToolTip(tip)
+    widget.setToolTip(wrapped(tip))
     return widget
 
 
@@ -92,6 +86,9 @@ class PlainLabel(QLabel):
 
     def setText(self, text: str) -> None:
         super().setText(isolated(text))
+
+    def setToolTip(self, text: str) -> None:
+        super().setToolTip(wrapped(text))
 
 
 def label(
@@ -230,7 +227,7 @@ def add_button(
     button = QPushButton(text, parent)
     if kind:
         button.setProperty("kind", kind)
-    button.setToolTip(tip)
+    button.setToolTip(wrapped(tip))
     if clicked is not None:
         button.clicked.connect(clicked)
     row.addWidget(button)

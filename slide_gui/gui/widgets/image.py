@@ -77,7 +77,7 @@ class DrawingCanvas(Picker):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setAccessibleName("Image for selecting pixels" if pins else "Input image for drawing")
         if not pins:
-            self.setToolTip("Draw with the left button; erase with the right button or Shift. Space toggles a pixel.")
+            self.setToolTip("Draw with the left button; erase with the right button or Shift.\nSpace toggles a pixel.")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)

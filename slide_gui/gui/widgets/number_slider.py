@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
-from slide_gui.gui.widgets.controls import Explanation, PlainLabel, UndoOfWindow, label, named
+from slide_gui.gui.widgets.controls import Explanation, PlainLabel, UndoOfWindow, label, named, wrapped
 from slide_gui.gui.widgets.layouts import flush, placed
 
 Limits = tuple[float, float, float, float]
@@ -67,7 +67,7 @@ class NumberSlider(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._rest = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._arrange()
-        self.setToolTip(tip)
+        self.setToolTip(wrapped(tip))
         self.set_value(default)
         self._slider.valueChanged.connect(self._moved)
         self._slider.sliderReleased.connect(self._settle)

@@ -19,7 +19,7 @@ from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.widgets.controls import ElidedLabel, IntegerBox, StartPause, label, name_box
+from slide_gui.gui.widgets.controls import ElidedLabel, IntegerBox, StartPause, label, name_box, named
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 _MOST_SPLITS = 50  # The largest number of splits that the paper uses for a data set.
@@ -43,7 +43,7 @@ class _CheckMenu(QPushButton):
             menu.addAction(action)
             box.toggled.connect(self.ticked)
         self.setMenu(menu)
-        self.setToolTip(f"Select the {title.lower()} to evaluate; for all others, the tables show stored results")
+        named(self, "", f"Select the {title.lower()} to evaluate; for all others, the tables show stored results")
         self.choose(tuple(choices))
 
     def chosen(self) -> tuple[str, ...]:
@@ -101,20 +101,20 @@ class EvaluationPage(Page):
         self._extent = placed(row, QComboBox(self))
         for key, title in (("quick", "Quick protocol"), ("full", "Full protocol")):
             self._extent.addItem(title, key)
-        self._extent.setToolTip(
+        tip = (
             "Quick: uses 600 training rows, 2\u202f000 test rows and few candidates, and takes a few minutes; errors "
             "are not comparable with the paper’s. Full: uses all rows and all candidates, and takes hours"
         )
-        name_box(self._extent, "Protocol")
+        name_box(named(self._extent, "", tip), "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(label("Splits", self))
-        self._splits = placed(row, IntegerBox("Splits", 0, _MOST_SPLITS, self, specialValueText="protocol’s"))
+        self._splits = placed(row, IntegerBox("Splits", 0, _MOST_SPLITS, self, specialValueText="by protocol"))
         self._splits.setFixedWidth(120)
-        self._splits.setToolTip(
+        tip = (
             "Number of splits of each data set; selection and training are repeated on each split. With 0, the "
             "protocol decides. The paper uses 50 splits of Rectangles, 10 of Convex and Rectangles-Images, 1 of MNIST"
         )
-        self._splits.valueChanged.connect(self._chosen)
+        named(self._splits, "Splits", tip).valueChanged.connect(self._chosen)
         data = {key: data_entry(key).title for key in controller.choice.data}
         methods = {key: row_title(key) for key in controller.choice.methods}
         self.data_sets, self.methods = _CheckMenu("Data sets", data, self), _CheckMenu("Methods", methods, self)

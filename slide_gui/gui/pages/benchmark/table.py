@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.color_table import ResultTable
+from slide_gui.gui.widgets.controls import wrapped
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, washed, write
 from slide_gui.text import plain
 
@@ -287,7 +288,7 @@ class EvaluationTable(ResultTable):
             for number, cell in enumerate(row.cells):
                 # The text of the item is only for screen readers; the delegate draws the cell.
                 item = QTableWidgetItem(", ".join(filter(None, (cell.main, cell.spoken, cell.aside, cell.note))))
-                item.setToolTip(cell.tip)
+                item.setToolTip(wrapped(cell.tip))
                 self.setItem(line, number, item)
 
     def text(self) -> str:

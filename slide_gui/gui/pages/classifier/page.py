@@ -208,14 +208,14 @@ class ClassifierPage(Page):
             step = _describe_step(controller.training.latest, cancelled)
             self.cancelled.setText(f"Cancelled at {_place(cancelled)}: {step}.")
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
-            self.continue_button.setToolTip(f"{text}; the result will be the same as without the interruption")
+            self.continue_button.setToolTip(f"{text};\nthe result will be the same as without the interruption")
             self.continue_button.setAccessibleName(text)
         method, variance = self._method_choice()
         self._whitening.setVisible(variance is not None)
         self._by.setEnabled(METHODS[method].learns)
         problem = controller.why_not(method)
         self.train_button.setEnabled(not problem)
-        self.train_button.setToolTip(_CANCEL if controller.training.running else problem or _TRAIN)
+        self.train_button.setToolTip(_CANCEL if controller.training.running else problem.replace("; ", ";\n") or _TRAIN)
         if problem:
             self.details.setText(problem)
         spec = controller.spec if controller.training.running else controller.cancelled

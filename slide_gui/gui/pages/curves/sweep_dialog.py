@@ -11,7 +11,7 @@ from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_t
 from slide_gui.experiments.sweeps.sweep import SweepPlan
 from slide_gui.gui.state.runs import MOST_POINTS, n_points
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import FormDialog, IntegerBox, add_choices, label
+from slide_gui.gui.widgets.controls import FormDialog, IntegerBox, add_choices, label, named
 from slide_gui.text import counted
 
 _MOST_SPLITS = 100
@@ -44,11 +44,11 @@ class SweepDialog(FormDialog):
         self.labels = self.add_row("Labels", labels, "number of labelled rows that each run uses for training")
         self.criterion = self.add_row("Criterion", QComboBox(self), "criterion that the learned widths minimise")
         self.part = self.add_row("Evaluate on", QComboBox(self), "rows on which the plotted errors are counted")
-        self.choice = QCheckBox("Select the best noise level and depth on validation rows", self)
-        self.choice.setToolTip(
+        tip = (
             "Every run is trained on 80 % of the training set and also evaluated on the other 20 %. With the "
             "best noise level and depth on these 20 %, a classifier is retrained on all training rows and tested"
         )
+        self.choice = named(QCheckBox("Select the best noise level and depth on validation rows", self), "", tip)
         self.grid.addWidget(self.choice, self.grid.rowCount(), 1, 1, 2)
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())

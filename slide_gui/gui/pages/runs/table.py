@@ -340,11 +340,11 @@ class RunTable(QWidget):
         self._filter = QLineEdit(self, placeholderText="Filter: rectangles depth 2", clearButtonEnabled=True)
         self.view = named(RunView(self), "Runs")
         UndoOfWindow(self._filter, always=True)
-        self._filter.setToolTip(
+        tip = (
             "Show runs that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
             f"shipped runs ({keys_text('Ctrl+F')}; Esc clears the filter)"
         )
-        self._filter.setAccessibleName("Filter runs")
+        named(self._filter, "Filter runs", tip)
         self._filter.setMaximumWidth(240)
         self._actions = self._make_actions()
         self._arrange()

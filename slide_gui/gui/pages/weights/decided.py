@@ -34,7 +34,7 @@ from slide_gui.text import count, counted, fixed, label_names, number, per_cent,
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 # Widths, in pixels, of the class bars, of a support vector, and of the changed image with its description. The changed
 # image is the input after those pixel changes that flip the prediction.
-_BARS, _CARD, _FLIP = 216, 74, 190
+_BARS, _CARD, _FLIP = 216, 74, 198
 _MOST_BARS = 5
 _STOPPED = "The computation was stopped. Show another image to restart it."
 
@@ -268,13 +268,14 @@ class DecidedPart(QWidget):
             if self.title.shown_text() == self.title.text():
                 break
         self.about.setText(self._about())
-        shown = _bars(decision, names)[:_MOST_BARS]
+        shown = _bars(decision, each)[:_MOST_BARS]  # The bars have the same short names as the title.
         advance = self._bars[0][0].fontMetrics().horizontalAdvance
         self._grid.setColumnMinimumWidth(0, min(max(advance(name) + 1 for name, _, _ in shown), 80))
         for parts, (name, length, text) in zip(self._bars, shown + [("", 0.0, "")] * _MOST_BARS, strict=False):
             parts[0].setText(name)
             parts[1].setValue(round(100 * length))
-            parts[2].setText(text)
+            # Like the title, the bars show the margin of two classes once: next to the predicted class.
+            parts[2].setText("" if text.startswith("−") else text)
             for part in parts:
                 part.setVisible(bool(name))
         while len(self.cards) < len(decision.nearest):

@@ -13,7 +13,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
+from slide_gui.gui.widgets.controls import add_button, label, name_box
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile, TileRow
@@ -27,7 +27,7 @@ class Experiment(View):
     ----------
     layers : QComboBox
         The box that selects the layer.
-    status : ElidedLabel
+    status : QLabel
         Message about the progress or the result of the experiment.
     tiles : WeightTiles
         The image and rows of W. Hovering over the image selects a pixel.
@@ -37,7 +37,7 @@ class Experiment(View):
 
     def __init__(self, context: ViewContext, parent: QWidget | None, tiles: str) -> None:
         super().__init__(context, parent)
-        self.status = ElidedLabel("", self)
+        self.status = label("", self, wraps=True)
         self.column = flush(QVBoxLayout(self))
         self.controls = nested(self.column, QHBoxLayout(), spacing=12)
         self.layers = placed(self.controls, QComboBox(self, placeholderText="No layer"))

@@ -295,7 +295,7 @@ class FlowPart(View):
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
         tip = "Pass the input through layers that were fitted to previously opened data"
-        self.learned.setToolTip(tip if others else f"{tip}; first open other data with the same features")
+        self.learned.setToolTip(tip if others else f"{tip};\nfirst open other data with the same features")
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset

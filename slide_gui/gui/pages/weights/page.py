@@ -100,6 +100,9 @@ class WeightsPage(Page):
         is_experiment = name in [spec.name for spec in EXPERIMENTS]
         number = [view.name for view in VIEWS].index(WHY if is_experiment else name)
         self.tabs.button(number).setChecked(True)
+        if self._views.isAncestorOf(self.focusWidget()):
+            # Qt would otherwise move the focus to the first button of the new view.
+            self.tabs.button(number).setFocus()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         shown = self.shown_view()
         if is_experiment:
