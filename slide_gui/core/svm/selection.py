@@ -609,9 +609,8 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
         points = 0
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
-    tuned = min(n, parameters.retune_rows)
     # For each point of the grid, an SVM is trained on four fifths of the rows and evaluated on the other fifth.
-    tuning = points * 0.8 * tuned**2
+    tuning = points * 0.8 * min(n, parameters.retune_rows) ** 2
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
