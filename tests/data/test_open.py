@@ -72,6 +72,7 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     assert data.image_shape == (4, 4)
     (tmp_path / "50k").mkdir()
     test.rename(tmp_path / "50k" / test.name)  # as in convex.zip
+    write(tmp_path / "50k" / "other_test.amat", "1 2\n3 4\n")
     assert open_data([tmp_path]).fingerprint == data.fingerprint
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
