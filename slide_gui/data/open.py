@@ -37,7 +37,7 @@ _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
     rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg))": f"is a Python pickle, which is never read; {_AS_NPZ}",
     rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
-    rb"\A(PAR1[\0-\x1f]|ARROW1\0|FEA1\0)": f"is a Parquet or Feather file; {_AS_CSV}",
+    rb"\A(PAR1\x15|ARROW1\0|FEA1\0)": f"is a Parquet or Feather file; {_AS_CSV}",
     rb"\A\xd0\xcf\x11\xe0": f"is an Excel file; {_AS_CSV}",
     rb"\ASQLite format 3": f"is an SQLite database; {_AS_CSV}",
     rb"\A(<stata_dta>|[f-s][\1\2]\x01\0)": f"is a Stata file; {_AS_CSV}",

@@ -251,7 +251,8 @@ def write_rows(folder, kind, values, labels):
         return write(path, npz_bytes(X=values, y=labels))
     if kind == "mat":
         return write(path, mat_bytes(X=values, y=labels))
-    mark, head = {"csv": (",", "BMI,b,c,target\n"), "tsv": ("\t", ""), "amat": (" ", "")}[kind]  # BM begins bitmaps
+    heads = {"csv": "BMI,b,c,target\n", "tsv": "PAR1\tb\tc\ttarget\n"}  # BM begins bitmaps, and PAR1 Parquet files
+    mark, head = {"csv": ",", "tsv": "\t", "amat": " "}[kind], heads.get(kind, "")
     rows = zip(values.tolist(), labels.tolist(), strict=True)
     return write(path, head + "".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
 
