@@ -201,8 +201,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     # The labels are checked now, so that unusable labels raise an error before a run store is created.
     Classes.of(dataset, tested=arguments.choose or base.evaluate == "test")
     sweep = sweep_of(base)
-    deepest = max(sweep.points(), key=lambda point: point.depth)
-    options.warn_of_threshold(dataset, deepest.spec.stack)
+    options.warn_of_threshold(dataset, max(sweep.points(), key=lambda point: point.depth).spec.stack)
     opens_no_store = arguments.dry_run and not arguments.store.exists()
     with nullcontext() if opens_no_store else RunStore(arguments.store, read_only=arguments.dry_run) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())

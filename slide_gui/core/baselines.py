@@ -295,8 +295,7 @@ class Transformer:
         """
         blocks = []
         for block in tiles(max(len(rows), 1), _BLOCK_ROWS, progress, fraction=True):
-            transformed = self.estimator.transform(np.asarray(rows[block], np.float64))
-            blocks.append(np.asarray(transformed, np.float32))
+            blocks.append(np.asarray(self.estimator.transform(np.asarray(rows[block], np.float64)), np.float32))
             if not np.isfinite(blocks[-1]).all():
                 raise ValueError(f"{type(self.estimator).__name__} returned values that are not finite")
         return np.concatenate(blocks)

@@ -103,12 +103,12 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
 
 
 class AcceptsSparse:
-    """Mixin for estimators that accept sparse matrices."""
+    """Mixin for estimators that accept sparse matrices, unless a parameter `scale` scales the features."""
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags of the estimator, with sparse input allowed."""
+        """Return scikit-learn's tags of the estimator, which state whether sparse input is allowed."""
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = str(getattr(self, "scale", "none")) == "none"
         return tags
 
 

@@ -37,7 +37,7 @@ _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
     rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg))": f"is a Python pickle, which is never read; {_AS_NPZ}",
     rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
-    rb"\A(PAR1[\0-\x1f]|ARROW1\0|FEA1\0)": f"is a Parquet or Feather file; {_AS_CSV}",
+    rb"\A(PAR1\x15|ARROW1\0|FEA1\0)": f"is a Parquet or Feather file; {_AS_CSV}",
     rb"\A\xd0\xcf\x11\xe0": f"is an Excel file; {_AS_CSV}",
     rb"\ASQLite format 3": f"is an SQLite database; {_AS_CSV}",
     rb"\A(<stata_dta>|[f-s][\1\2]\x01\0)": f"is a Stata file; {_AS_CSV}",
@@ -69,8 +69,8 @@ def open_data(
         One file, several files that belong together, or a folder. Files that belong together are training and test
         files, which are recognised by name, or IDX images and labels. A folder contains such files, one subfolder
         of pictures per class, or pictures and a table of their file names and labels. If it contains only another
-        folder, the inner folder is read. If no file in it is a test set, test files with the same suffix are read from
-        its subfolders.
+        folder, the inner folder is read. If no file in it is a test set, files in its subfolders are also read if they
+        have the name of a training file with “test” instead of “train”.
     reading : ParseOptions
         Options for reading. Properties that they do not specify are guessed. If no options are given, the text columns
         of a table are guessed, too, and the report asks the user to check them.
@@ -129,8 +129,8 @@ def read_parts(
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
             if not any(role_of(file.name) == "test" for file in files):  # convex.zip has its test set in a folder 50k
-                deeper = [x for x in sorted(folder.glob("[!.]*/[!.]*")) if role_of(x.name) == "test" and x.is_file()]
-                files += [x for x in deeper if x.suffix == files[0].suffix and x.name.lower().endswith(DATA_SUFFIXES)]
+                names = {file.name.replace("train", "test") for file in files} - {file.name for file in files}
+                files += [x for x in sorted(folder.glob("[!.]*/*")) if x.name in names and x.is_file()]
             # A .gz file is skipped if the folder also contains the unpacked file.
             paths = [file for file in files if file.suffix != ".gz" or file.with_suffix("") not in files]
             if has_pictures(folder) or image_files(folder):

@@ -344,8 +344,7 @@ def draw_errors(figure: "Figure", state: EvaluationState, style: Style) -> None:
         box = (names_width + column * width()) * s, _TOP * s + row * high, width() * s, high - _GAP * s
         axes = _draw_panel(plot, state, info, {methods.index(cell.method): cell for cell in known[info.key]}, box)
         axes.set_ylim(len(methods) - 0.4, -0.6)
-        n_paper = sum(not is_extra(method) for method in methods)
-        axes.axhline(n_paper - 0.5, color=PALE, linewidth=0.5 * s)
+        axes.axhline(sum(not is_extra(method) for method in methods) - 0.5, color=PALE, linewidth=0.5 * s)
         names = [titles[method] if column == 0 else "" for method in methods]
         size = min(SMALL_SIZE, 2.2 * (high / s - _HEAD - _FOOT - _GAP) / len(methods))
         _name_lines(axes, names, (names_width - 4.0) * s, s, size)

@@ -125,7 +125,10 @@ def test_that_quantile_scaling_keeps_the_order_and_maps_the_median_to_the_thresh
     assert np.array_equal(slide.transform(X), slide.fit_transform(X))
 
 
-@pytest.mark.parametrize("convert", [np.asarray, lambda X: (1e5 * X).astype(np.uint16), pd.DataFrame])
+@pytest.mark.parametrize(
+    "convert",
+    [lambda X: 1e-18 * X, lambda X: np.float32(1e7 + 1e3 * X), lambda X: (1e5 * X).astype(np.uint16), pd.DataFrame],
+)
 def test_that_range_scaling_equals_scaling_before_the_fit(convert):
     X = convert(skewed())
     values = np.asarray(X, float)
@@ -150,16 +153,18 @@ def test_that_a_scaled_fit_is_not_warned_about_and_ignores_rows_of_weight_zero()
 @pytest.mark.parametrize(
     ("parameters", "X", "sentence"),
     [
-        ({"scale": "range"}, sparse.csr_matrix(np.eye(4)), "scale='range' cannot scale sparse rows, Blocks"),
-        ({"scale": "quantile"}, Blocks([np.eye(4)]), "scale='quantile' cannot scale sparse rows"),
+        ({"scale": "range"}, sparse.csr_matrix(np.eye(4)), "sparse rows, Blocks and Dask arrays cannot be scaled"),
+        ({"scale": "quantile"}, Blocks([np.eye(4)]), "Blocks and Dask arrays cannot be scaled; fit with"),
         ({"scale": "median"}, np.eye(4), "scale is 'median'; it must be one of none, range, quantile"),
         ({"scale": "quantile", "threshold": 1.0}, np.eye(4), "threshold is 1; with scale='quantile', it must be"),
-        ({"scale": "range"}, np.where(np.eye(4), np.nan, 1.0), "X contains NaN or infinity: row 0, feature 0 is nan"),
+        ({"scale": "range"}, np.where(np.eye(4), -np.inf, 1.0), "X contains NaN or infinity: row 0, feature 0 is -inf"),
     ],
 )
 def test_that_features_that_cannot_be_scaled_are_refused(parameters, X, sentence):
     with pytest.raises(ValueError, match=sentence):
         SLIDE(**parameters).fit(X)
+    with pytest.raises(ValueError, match="cannot be scaled"):
+        SLIDE(scale="range").fit(np.eye(4)).set_params(scale="none").transform(sparse.csr_matrix(np.eye(4)))
 
 
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])

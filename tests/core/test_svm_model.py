@@ -187,8 +187,9 @@ def test_that_a_single_point_or_too_few_rows_need_no_training():
 def test_that_estimates_count_the_rows_on_which_C_and_a_scale_are_selected(changes, n_bytes, learning, tuning):
     parameters = SvmParameters(**changes)
     assert selection.training_bytes([30, 50, 20], 1000, parameters) == n_bytes
-    fixed = (replace(parameters, C=2.0, retune=False, memory=memory) for memory in (100, 10**9))
+    fixed = [replace(parameters, C=2.0, retune=False, memory=memory) for memory in (100, 10**9)]
     assert [selection.training_bytes([30, 50], 1000, each) for each in fixed] == [1_688_576, 665_600]
+    assert selection.training_bytes([2] * 300, 1, fixed[0]) == 2 * 4 * 600 + 8 * 600 * (300 * 299 // 2)
     shares = learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + 0.4 * 100**2)
     assert selection._shares(100, 8, parameters) == pytest.approx(shares)
 

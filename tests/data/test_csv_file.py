@@ -163,6 +163,7 @@ def test_that_classes_may_be_quoted_and_have_spaces(monkeypatch, block):
     assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a", "b"))
     single = read("'a',b,'k'\n'1',2,'x, y'\n3,4,'it''s'\n")
     assert (classes(single), single.feature_names) == (["x, y", "'it''s'"], ("a", "b"))
+    assert read("a,b,owner,k\n1,2,'tis,dogs'\n3,4,no,cats\n").feature_names == ("a", "b")
 
 
 def test_that_a_class_named_y_is_no_column_name_repeated_and_empty_ones_get_numbers_and_long_ones_are_read(tmp_path):

@@ -72,6 +72,7 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     assert data.image_shape == (4, 4)
     (tmp_path / "50k").mkdir()
     test.rename(tmp_path / "50k" / test.name)  # as in convex.zip
+    write(tmp_path / "50k" / "other_test.amat", "1 2\n3 4\n")
     assert open_data([tmp_path]).fingerprint == data.fingerprint
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
@@ -250,7 +251,8 @@ def write_rows(folder, kind, values, labels):
         return write(path, npz_bytes(X=values, y=labels))
     if kind == "mat":
         return write(path, mat_bytes(X=values, y=labels))
-    mark, head = {"csv": (",", "BMI,b,c,target\n"), "tsv": ("\t", ""), "amat": (" ", "")}[kind]  # BM begins bitmaps
+    heads = {"csv": "BMI,b,c,target\n", "tsv": "PAR1\tb\tc\ttarget\n"}  # BM begins bitmaps, and PAR1 Parquet files
+    mark, head = {"csv": ",", "tsv": "\t", "amat": " "}[kind], heads.get(kind, "")
     rows = zip(values.tolist(), labels.tolist(), strict=True)
     return write(path, head + "".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
 

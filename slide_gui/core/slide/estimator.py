@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from slide_gui.core.estimators import checked_rows, remember_layers, row_weights, store_parameters
+from slide_gui.core.estimators import AcceptsSparse, checked_rows, remember_layers, row_weights, store_parameters
 from slide_gui.core.slide.activations import is_sparse, without_duplicates
 from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
@@ -22,7 +22,7 @@ from slide_gui.core.slide.stack import feature_array, fit_stack, threshold_probl
 from slide_gui.progress import NO_PROGRESS, Progress
 
 
-class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     A layer is a linear map that reconstructs its input from corrupted copies, in which random features are set to 0.
@@ -259,8 +259,8 @@ class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any, reset: bool) -> Any:
         """Return checked rows. If the estimator is already fitted (`reset` is False), the rows are also scaled."""
         in_blocks = is_dask(X) or isinstance(X, BlockRows)
-        if (in_blocks or is_sparse(X)) and self.scale != "none":
-            raise ValueError(f"scale={self.scale!r} cannot scale sparse rows, Blocks or Dask arrays; use scale='none'")
+        if (in_blocks or is_sparse(X)) and (self.scale != "none" if reset else self.scaler_ is not None):
+            raise ValueError("sparse rows, Blocks and Dask arrays cannot be scaled; fit with scale='none'")
         if in_blocks:
             if not reset:
                 if is_dask(X):
@@ -285,7 +285,6 @@ class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = str(self.scale) == "none"
         tags.transformer_tags.preserves_dtype = []  # the data type of the output is `dtype`, not that of the input
         return tags
 

@@ -1,6 +1,8 @@
 """Scale features before the first layer, so that the threshold lies inside their range."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.linear_algebra import Array, rows_per_block, tiles
+from slide_gui.core.slide.activations import in_dtype, refuse_not_finite
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.validation import empty
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -25,15 +28,11 @@ class Scaler:
 
     Attributes
     ----------
-    transformer : MinMaxScaler or QuantileTransformer
-        The fitted transformer of scikit-learn.
-    median : float or None
-        Value to which the median of each feature is mapped, or None for a linear map. Below and above the median, the
-        map from quantiles to scaled values is linear.
+    function : callable
+        Function that maps rows to 0…1.
     """
 
-    transformer: Any
-    median: float | None
+    function: Callable[[Any], Any]
 
     @classmethod
     def of(cls, scale: str, rows: Any, weights: Array | None, parameters: StackParameters) -> "Scaler | None":
@@ -44,21 +43,22 @@ class Scaler:
         Raises
         ------
         ValueError
-            If the key is unknown, or if the threshold is not between 0 and 1, the scaled values of the smallest and of
-            the largest quantile.
+            If the key is unknown, if a value is NaN or infinite, or if the threshold is not between 0 and 1, the scaled
+            values of the smallest and of the largest quantile.
         """
         if check_choice("scale", scale, SCALES).key == "none":
             return None
-        from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
+        from sklearn.preprocessing import QuantileTransformer
 
+        refuse_not_finite(rows, 0)
         rows = rows if weights is None or weights.all() else rows[weights > 0.0]
         if scale == "range":
-            # NaN is ignored here, so that `fit_stack` can refuse it and name its row.
-            return cls(MinMaxScaler().fit([np.fmin.reduce(rows), np.fmax.reduce(rows)]), None)
+            return cls(partial(_by_range, *(np.multiply(0.5, [rows.min(axis=0), rows.max(axis=0)], dtype=np.float64))))
         median = parameters.threshold if parameters.function.uses_threshold else 0.5
         if not 0.0 < median < 1.0:
             raise ValueError(f"threshold is {median:g}; with scale='quantile', it must be between 0 and 1")
-        return cls(QuantileTransformer(n_quantiles=min(1000, len(rows)), random_state=0).fit(rows), median)
+        quantiles = QuantileTransformer(n_quantiles=min(1000, len(rows)), random_state=0).fit(rows)
+        return cls(partial(_by_quantile, quantiles, median))
 
     def scaled(self, rows: Any, dtype: str, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
         """Return scaled rows of shape (n, d) in the data type `dtype`.
@@ -70,6 +70,18 @@ class Scaler:
         """
         out = empty(rows.shape, np.dtype(dtype), "scaling the features", "give fewer rows")
         for block in tiles(len(rows), rows_per_block(rows.shape[1]), progress):
-            values = np.asarray(self.transformer.transform(rows[block]))  # a data frame, if scikit-learn is set so
-            out[block] = values if self.median is None else np.interp(values, (0.0, 0.5, 1.0), (0.0, self.median, 1.0))
+            out[block] = in_dtype(self.function(rows[block]), dtype, block.start)
         return out
+
+
+def _by_quantile(quantiles: Any, median: float, rows: Any) -> Any:
+    """Replace values by their quantiles, which are then mapped linearly to 0…1 below and above `median`."""
+    return np.interp(quantiles.transform(rows), (0.0, 0.5, 1.0), (0.0, median, 1.0))
+
+
+def _by_range(low: Array, high: Array, rows: Any) -> Any:
+    """Map rows linearly to 0…1, and constant features to 0. `low` and `high` are halves, whose difference is finite.
+
+    MinMaxScaler would compute in float32 for float32 rows, and would not scale features whose range is below 1e-15.
+    """
+    return (np.multiply(rows, 0.5, dtype=np.float64) - low) / np.where(high > low, high - low, 0.5)

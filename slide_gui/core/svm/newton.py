@@ -228,8 +228,7 @@ def newton(
         part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
         inner = take_submatrix(kernel, part, progress)
         first = newton(inner, y[part], at(ridge, part), optimal=False, progress=progress)
-        support = part[first.active]
-        active = np.flatnonzero(y * (kernel[:, support] @ first.beta[first.active] + first.bias) < 1.0)
+        active = np.flatnonzero(y * (kernel[:, part[first.active]] @ first.beta[first.active] + first.bias) < 1.0)
     else:
         active = np.arange(n)
     now: _Point | None = None

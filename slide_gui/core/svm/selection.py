@@ -609,9 +609,8 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
         points = 0
     elif parameters.C is None:
         points *= len(NEAR_CS if learns else C_GRID)
-    tuned = min(n, parameters.retune_rows)
     # For each point of the grid, an SVM is trained on four fifths of the rows and evaluated on the other fifth.
-    tuning = points * 0.8 * tuned**2
+    tuning = points * 0.8 * min(n, parameters.retune_rows) ** 2
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + _TRAINING * n**2)
 
 
@@ -638,12 +637,14 @@ def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameter
 def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
     """Return the number of bytes that training at given widths and C needs in addition to the input.
 
-    This memory contains scaled rows, kernel values and support vectors.
+    This memory contains scaled rows, support vectors, and either kernel values or the coefficients of all pairs of
+    classes, which are stored after the training.
     """
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
     shared = min(left // 3, 4 * sum(count**2 for count in counts)) if len(counts) > 2 else 0
-    return 2 * rows + shared + largest_store(sum(sorted(counts)[-2:]), left - shared)
+    kernel_values = shared + largest_store(sum(sorted(counts)[-2:]), left - shared)
+    return 2 * rows + max(kernel_values, 4 * len(counts) * (len(counts) - 1) * sum(counts))
 
 
 def _selected_widths(

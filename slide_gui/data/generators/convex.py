@@ -169,8 +169,7 @@ def _clip(
     x = (offset / cosine)[:, None] - (sine / cosine)[:, None] * np.arange(SIDE)
     left = (cosine > 0)[:, None]
     first = np.where(left, low, np.maximum(low, np.ceil(x)))
-    last = np.where(left, np.minimum(high, np.floor(x)), high)
-    return first, last
+    return first, np.where(left, np.minimum(high, np.floor(x)), high)
 
 
 def _spans(low: NDArray[np.float64], high: NDArray[np.float64]) -> Bits:

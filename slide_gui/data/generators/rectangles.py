@@ -93,9 +93,8 @@ def _outlines(frames: NDArray[np.int64]) -> NDArray[np.float32]:
     for start in range(0, n, _BLOCK):
         top, bottom, left, right = frames[start : start + _BLOCK].T[:, :, None]
         kind = ((at >= top) & (at <= bottom)).astype(np.int64) + ((at == top) | (at == bottom))
-        index = (kind * SIDE + left) * SIDE + right
         # In any mode except "clip", `np.take` would first write to a buffer.
-        np.take(lines, index, axis=0, out=images[start : start + _BLOCK], mode="clip")
+        np.take(lines, (kind * SIDE + left) * SIDE + right, axis=0, out=images[start : start + _BLOCK], mode="clip")
     return images.reshape(n, SIDE * SIDE)
 
 
@@ -166,8 +165,7 @@ def _draw_pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Gen
         flips = random.integers(4, size=(2, n))
         drawn[flips & 1 == 1] = drawn[flips & 1 == 1, ::-1]
         drawn[flips & 2 == 2] = drawn[flips & 2 == 2, :, ::-1]
-        contrasted = (drawn.std(axis=(2, 3)) >= _LEAST_DEVIATION).all(axis=0)
-        accepted = drawn[:, contrasted][:, : n - n_pairs]
+        accepted = drawn[:, (drawn.std(axis=(2, 3)) >= _LEAST_DEVIATION).all(axis=0)][:, : n - n_pairs]
         pairs[:, n_pairs : n_pairs + accepted.shape[1]] = accepted
         n_pairs += accepted.shape[1]
     return pairs

@@ -133,8 +133,16 @@ def utf8_stream(
 def with_row_lines(text: bytes) -> bytes:
     """Return a table with one row per line and double quotes. Line breaks in quoted cells become spaces."""
     text = text if b"\n" in text else text.replace(b"\r", b"\n")
-    text = text if b'"' in text else _SINGLE.sub(rb'"\1"', text)
+    quoted = text if b'"' in text else _SINGLE.sub(rb'"\1"', text)
+    # The apostrophes of 'tis,dogs' belong to two cells. As quotes, they would change the number of cells in a line.
+    text = min(quoted, text, key=_n_lengths)
     return _QUOTED.sub(lambda cell: re.sub(rb"\r?\n", b" ", cell[0]), text)
+
+
+def _n_lengths(text: bytes) -> int:
+    """Return how many different numbers of cells the lines at the beginning of a table have."""
+    lines = _QUOTED.sub(b"", text[:_BLOCK]).splitlines()
+    return len({tuple(map(line.count, (b",", b";", b"\t", b"|"))) for line in lines})
 
 
 def _unpacked(stream: BinaryIO, place: str, progress: Progress) -> tuple[BinaryIO, int]:

@@ -399,8 +399,7 @@ def _split_lines(text: bytes, rows: RowFormat, place: str, line: int) -> tuple[N
         return np.array([len(row) for row in cells]), [cell.encode() for row in cells for cell in row]
     text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(codes == ord("\n"))
-    begins = np.append(0, ends[:-1] + 1)
+    begins = np.append(0, np.flatnonzero(codes == ord("\n"))[:-1] + 1)
     if not delimiter:
         starts = ~_IS_BLANK[codes]
         starts[1:] &= _IS_BLANK[codes[:-1]]

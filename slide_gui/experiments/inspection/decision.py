@@ -300,8 +300,7 @@ def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
     ranked: list[tuple[int, int]] = []
     for side in sides:
         members = np.flatnonzero(side)
-        nearest = members[np.argsort(-kernel[members], kind="stable")[:_NEAREST]]
-        ranked += enumerate(nearest.tolist())
+        ranked += enumerate(members[np.argsort(-kernel[members], kind="stable")[:_NEAREST]].tolist())
     return np.array([number for _, number in sorted(ranked, key=lambda each: each[0])], dtype=np.intp)
 
 

@@ -229,8 +229,7 @@ class EvaluationPage(Page):
         rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
         heads = heads_of(state, controller.choice)
         self.errors.set_table(heads, rows)
-        times = all_times(time_rows(state), controller.choice)
-        self.running_times.set_table(heads, time_rows_of(times))
+        self.running_times.set_table(heads, time_rows_of(all_times(time_rows(state), controller.choice)))
         kinds = {(cell.data, cell.shipped_rate is None) for cell in state.cells if cell.answers}
         is_mixed = len(kinds) > len({data for data, _ in kinds})
         self._notes.setText(f"{_NOTES} {_UNMARKED}" if is_mixed else _NOTES)

@@ -104,7 +104,7 @@ class ClassifierPage(Page):
         self._variance = self._choice(line, "Variance", tip, _VARIANCES)
         line.addStretch(2)
         self._boxes = {"method": self._method, "variance": self._variance, "criterion": self._by, "loss": self._loss}
-        self.choose({"variance": "0.8"})
+        self.choose({"variance": "0.8", "loss": self._controller.svm.loss})
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         row.addSpacing(4 * bool(row.count()))  # Separate the caption from the combo box to its left.
@@ -146,6 +146,8 @@ class ClassifierPage(Page):
     def _show_known(self) -> None:
         """Update the page. If it shows no result, load a stored or shipped result for the current settings."""
         if self.isVisible():
+            # The loss may be that of a restored sweep.
+            self._loss.setCurrentIndex(self._loss.findData(self._controller.svm.loss))
             self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
             self.refresh()
 

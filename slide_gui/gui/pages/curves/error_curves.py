@@ -275,8 +275,7 @@ class ErrorPlot(Plot):
             return QLineF(self.position(target), place).length()
 
         # The search runs in reverse order, because the last of several points at one position is drawn on top.
-        points = [point for point in reversed(self._points) if distance(point) <= REACH]
-        return min(points, key=distance, default=None)
+        return min((p for p in reversed(self._points) if distance(p) <= REACH), key=distance, default=None)
 
     def _hover(self, target: ErrorPoint | None) -> None:
         line = self.banded()
