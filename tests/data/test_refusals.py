@@ -148,16 +148,22 @@ def edited(archive, at, value, n_bytes=4):
     return bytes(content)
 
 
-FORMATS = {b"SQLite format 3": "SQLite database", b"FEA1": "Parquet or Feather file", b"r\2\1\0": "Stata file"}
-FORMATS |= {b"RDX3\nX\n": "R data file", gzip.compress(b"X\n\0\0\0\3"): "R data file", b"(dp0\n.": "Python pickle"}
+_PICKLE, _STATA = "Python pickle or a PyTorch file", "Stata, SPSS or SAS file"
+_SCIENCE = "FITS, NetCDF, DICOM, NIfTI or safetensors file"
+FORMATS = {b"SQLite format 3": "SQLite database", b"r\2\1\0": _STATA, b"$FL2@(#) SPSS": _STATA}
+FORMATS |= dict.fromkeys((b"FEA1", b"Obj\1\4", b"ORC\x10"), "Parquet, Feather, Avro or ORC file")
+FORMATS |= {b"RDX3\nX\n": "R data file", gzip.compress(b"X\n\0\0\0\3"): "R data file", bytes(128) + b"DICM": _SCIENCE}
+FORMATS |= {b"(dp0\n.": _PICKLE, b'8\0\0\0\0\0\0\0{"x":': _SCIENCE, bytes(12) + b"\xc2\xea\x81\x60": _STATA}
+OFFICE = [b"%PDF-1.7\n", b"\xd0\xcf\x11\xe0", *(zip_bytes({"a": "", x: "1"}) for x in ("xl/a.xml", "content.xml"))]
+FORMATS |= dict.fromkeys(OFFICE, "Excel, Word, LibreOffice or PDF file") | {zip_bytes({"a/data.pkl": "1"}): _PICKLE}
 BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\); choose another file"),
     ("x.bin", b"\x7fELF", "has an unknown format; save its table as CSV, or"),
     ("x.png", b"\x89PN", "is a single picture; open a folder"),
     ("x.pgm", b"P5\n300 300\n255\n" + bytes(90_000), "is a single picture; open a folder"),
     ("x.dat", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
-    *(("x", start + bytes(90), f"is an? {name}(,|; save its table as CSV)") for start, name in FORMATS.items()),
-    ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle, which is never read; save its arrays as X and y"),
+    *(("x", start + bytes(90), f"is an? {name}(,|; save its (table|arrays) as )") for start, name in FORMATS.items()),
+    ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle or a PyTorch file, which is never read; save"),
     ("x.mat", struct.pack("<5i", 0, 2, 3, 0, 2) + b"X\0" + bytes(48), "is a MATLAB file of version 4; save it with"),
     ("x.mat", struct.pack(">5i", 1000, 2, 3, 0, 5) + b"rows\0" + bytes(48), "is a MATLAB file of version 4; save it"),
     ("x.bin", struct.pack("<5i", 0, 2, 3, 0, 2) + bytes(50), "has an unknown format"),
@@ -175,7 +181,7 @@ BINARIES = [
     ("x.npy", npy_bytes("(-5, 2)", bytes(80)), "expected real numbers"),
     ("x.npz", zip_bytes({"X.npy": NPY[:-8]}), "X.npy: .* but 88 follow; it is truncated or damaged"),
     ("x.zip", b"PK\x03\x04nonsense", r"is a damaged \.zip or \.npz file \(.*; save it again"),
-    ("x.zip", zip_bytes({"a.txt": "1"}), r"has no \.amat file; extract it and open the folder, or save an Excel sheet"),
+    ("x.zip", zip_bytes({"a.txt": "1"}), r"has no \.amat and no \.npy file; extract it, and open the folder"),
     ("x.zip", edited(AMAT_ZIP, 8, 1, 2), r"x_train\.amat: is encrypted; extract it first"),
     ("x.zip", zip_bytes({"x_train.amat": AMAT}, zipfile.ZIP_LZMA), "uses an unsupported compression"),
     ("x.zip", edited(AMAT_ZIP, 24, 0xFFFF_0000), "its header claims 4294901760 bytes, but the file has only"),
@@ -202,7 +208,7 @@ BINARIES = [
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 5, 8) + MAT[SHAPE + 8 :], r"does not have the 40 numbers of its shape"),
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 1250000, 1000) + MAT[SHAPE + 8 :], "X: its header claims 1250000000"),
     ("x.mat", NAMED.replace(struct.pack("<II", 1, 7), struct.pack("<II", 1, 1000)), "is a damaged MATLAB file"),
-    ("x.mat", repacked(INNER[:6]), "has a truncated compressed array"),
+    ("x.mat", repacked(INNER[:6]), "is a damaged MATLAB file"),
     ("x.mat", repacked(struct.pack("<I", 9) + INNER[4:]), "is a damaged MATLAB file"),
     ("x.mat", PACKED_MAT[:140] + b"\xff\xff" + PACKED_MAT[142:], "has a damaged compressed array; save it again"),
     ("x.mat", repacked(INNER[:48]), "damaged|ends before its numbers begin"),

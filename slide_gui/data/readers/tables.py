@@ -140,7 +140,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     """
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
-        raise DataError("has no .amat file; extract it and open the folder, or save an Excel sheet as CSV", str(path))
+        raise DataError("has no .amat and no .npy file; extract it, and open the folder", str(path))
     parts = []
     for member, step in progress.each(members, [member.file_size for member in members]):
         place, size = f"{path}, {member.filename}", member.file_size
