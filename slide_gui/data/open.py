@@ -130,8 +130,7 @@ def read_parts(
     with _file_errors(paths):
         if len(paths) == 1 and paths[0].is_dir():
             folder = _folder_in(paths[0])
-            named = [path for path in folder.glob("[!.]*") if path.name.lower().endswith(DATA_SUFFIXES)]
-            files = sorted(path for path in named if path.is_file())
+            files = sorted(x for x in folder.glob("[!.]*") if x.name.lower().endswith(DATA_SUFFIXES) and x.is_file())
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
             if not any(role_of(file.name) == "test" for file in files):  # convex.zip has its test set in a folder 50k

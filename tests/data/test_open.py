@@ -124,7 +124,7 @@ def test_that_images_stored_by_columns_are_transposed(tmp_path):
     [
         ("abb", "cba", ("a", "b", "c"), [0, 1, 1], [2, 1, 0]),
         ("abc", "dbc", ("a", "b", "c", "d"), [0, 1, 2], [3, 1, 2]),
-        ("aba", "bb", ("a", "b"), [0, 1, 0], [1, 1]),
+        (("a", "b", "b."), ("b.", "a.", "b"), ("a", "b", "b."), [0, 1, 2], [2, 0, 1]),  # points, as in adult.test
         ("ab", "bA", ("a", "b", "A"), [0, 1], [1, 2]),
         (("TRUE", "true", "False"), ("True", "FALSE"), ("False", "TRUE"), [1, 1, 0], [1, 0]),
         (("01", "1", "01"), "21", ("01", "1", "2"), [0, 1, 0], [2, 1]),

@@ -53,7 +53,6 @@ TEXTS = [
     ("x.npz", "1,2,0\n3,4,1\n", "has an unknown format; save its table as CSV, or save its arrays as X and y with"),
     ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers .*, or add the labels"),
     ("x.csv", "1,2,0\n3,4,1\n5,0\n", "line 3 has 2 cells, expected 3; correct the line, or leave it out"),
-    ("x.csv", "a,b,k\n1,2,p\n1,2\n", "line 3 has 2 cells, expected 3"),
     ("x.csv", "1,2,0\n1,2 3,1\n", "line 2, column 2: found '2 3', expected a finite number; correct it, write NA if"),
     ("x.csv", "1,2,0\n1,1_0,1\n", "line 2, column 2: found '1_0', .*, or leave the row or the column out"),
     ("x.csv", "1,2,0\n1,inf,inf\n", "line 2, column 2: found 'inf', expected a finite number; correct it"),
@@ -87,7 +86,6 @@ TEXTS = [
     ("x.amat", AMAT + "1 2 3\n", "line 31 has 3 numbers, expected 17"),
     ("x.amat", amat_text(np.zeros((3, 16)), np.array([0, 0.5, 1])), r"the label of row 2 is 0\.5, expected an integer"),
     ("x.amat", "0.1 0.2 1\n# c\n0.3 0.4 0\n", "line 2 begins with #, but comments are allowed only"),
-    ("x.amat", "0.1 0.2 1\n#1 0.2 0\n", "line 2 begins with #"),
 ]  # fmt: skip
 
 OPTIONS = [
@@ -153,17 +151,16 @@ _SCIENCE = "FITS, NetCDF, DICOM, NIfTI or safetensors file"
 FORMATS = {b"SQLite format 3": "SQLite database", b"r\2\1\0": _STATA, b"$FL2@(#) SPSS": _STATA}
 FORMATS |= dict.fromkeys((b"FEA1", b"Obj\1\4", b"ORC\x10"), "Parquet, Feather, Avro or ORC file")
 FORMATS |= {b"RDX3\nX\n": "R data file", gzip.compress(b"X\n\0\0\0\3"): "R data file", bytes(128) + b"DICM": _SCIENCE}
-FORMATS |= {b"(dp0\n.": _PICKLE, b'8\0\0\0\0\0\0\0{"x":': _SCIENCE, bytes(12) + b"\xc2\xea\x81\x60": _STATA}
+FORMATS |= {b'8\0\0\0\0\0\0\0{"x":': _SCIENCE, bytes(12) + b"\xc2\xea\x81\x60": _STATA}
 OFFICE = [b"%PDF-1.7\n", b"\xd0\xcf\x11\xe0", *(zip_bytes({"a": "", x: "1"}) for x in ("xl/a.xml", "content.xml"))]
-FORMATS |= dict.fromkeys(OFFICE, "Excel, Word, LibreOffice or PDF file") | {zip_bytes({"a/data.pkl": "1"}): _PICKLE}
+FORMATS |= dict.fromkeys(OFFICE, "Excel, Word, LibreOffice or PDF file")
+FORMATS |= dict.fromkeys((b"(dp0\n.", b"\x80\x02}q\x01", zip_bytes({"a/data.pkl": "1"})), _PICKLE)
 BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\); choose another file"),
-    ("x.bin", b"\x7fELF", "has an unknown format; save its table as CSV, or"),
     ("x.png", b"\x89PN", "is a single picture; open a folder"),
     ("x.pgm", b"P5\n300 300\n255\n" + bytes(90_000), "is a single picture; open a folder"),
     ("x.dat", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
     *(("x", start + bytes(90), f"is an? {name}(,|; save its (table|arrays) as )") for start, name in FORMATS.items()),
-    ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle or a PyTorch file, which is never read; save"),
     ("x.mat", struct.pack("<5i", 0, 2, 3, 0, 2) + b"X\0" + bytes(48), "is a MATLAB file of version 4; save it with"),
     ("x.mat", struct.pack(">5i", 1000, 2, 3, 0, 5) + b"rows\0" + bytes(48), "is a MATLAB file of version 4; save it"),
     ("x.bin", struct.pack("<5i", 0, 2, 3, 0, 2) + bytes(50), "has an unknown format"),
@@ -325,7 +322,7 @@ def test_that_too_many_members_are_refused_and_hidden_ones_skipped(tmp_path, mon
 
 
 def test_that_a_very_long_line_is_refused_and_long_quotations_are_shortened(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_LONGEST_LINE", 776)  # twice what the first block has of line 2
+    monkeypatch.setattr(tables, "LONGEST_LINE", 776)  # twice what the first block has of line 2
     monkeypatch.setattr(tables, "_BLOCK", 400)
     good = " ".join(["0.5"] * 240) + " 1"  # 962 characters
     assert open_data([write(tmp_path / "a.amat", f"# a comment\n{good}\n{good}\n")]).train.shape == (2, 240)

@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory, member_stream, read_values, zip_members
+from slide_gui.data.limits import check_memory, damage_as, member_stream, read_values, zip_members
 from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -144,12 +144,10 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
         return array.ravel(), ()
     flat = np.ascontiguousarray(array.ravel())
     codes = flat.view(np.uint32) if array.dtype.kind == "U" else np.empty(0, np.uint32)
-    try:
+    with damage_as("has labels that are not UTF-8 text; save them as str", place):
         if ((codes > _LAST_LETTER) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any():
             raise ValueError  # NumPy's conversion to text would raise SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
-    except ValueError:
-        raise DataError("has labels that are not UTF-8 text; save them as str", place) from None
     return named_labels(texts, place)
 
 
@@ -240,10 +238,8 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
     try:
         version = npy.read_magic(stream)
         length_bytes = stream.read(2 if version == (1, 0) else 4)
-        length = int.from_bytes(length_bytes, "little")
-        # NumPy would allocate memory for the declared length of the header.
-        if length > _LONGEST_HEADER:
-            raise ValueError
+        # A longer header is cut, which NumPy reports as an error. It would allocate memory for the declared length.
+        length = min(int.from_bytes(length_bytes, "little"), _LONGEST_HEADER)
         header = io.BytesIO(length_bytes + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
