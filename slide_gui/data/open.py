@@ -14,7 +14,7 @@ from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import zip_members
-from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_rows
+from slide_gui.data.readers.arrays import ARRAY_NAME, NPY_MAGIC, read_npy, read_npz, real_rows
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import START, unpacked_start, utf8_start
 from slide_gui.data.readers.idx import is_idx_start, read_idx
@@ -74,7 +74,8 @@ def open_data(
     ----------
     paths : sequence of Path
         One file, several files that belong together, or a folder. Files that belong together are training and test
-        files, which are recognised by name, or IDX images and labels. A folder contains such files, one subfolder
+        files, which are recognised by name, IDX images and labels, or ``.npy`` files named like the arrays of
+        `read_npz`. A folder contains such files, one subfolder
         of pictures per class, or pictures and a table of their file names and labels. If it contains only another
         folder, the inner folder is read. If no file in it is a test set, test files with the same suffix are read from
         its subfolders.
@@ -199,6 +200,9 @@ def _read_files(
 ) -> list[DataPart]:
     """Read each file except tables of sample predictions, then join IDX images with their labels."""
     given, paths = paths, _without_submissions(paths)
+    named = {path.stem for path in paths if path.suffix == ".npy" and ARRAY_NAME.fullmatch(path.stem)}
+    if len(named) == len(paths) > 1:
+        return read_npy(*paths, progress=progress)
     # The training set is read first, because the test set must have the same columns.
     paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
     sizes = [path.stat().st_size for path in paths]

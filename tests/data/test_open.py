@@ -17,7 +17,7 @@ from slide_gui.data.readers.tables import decode, read_amat, read_table
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
-from tests.data.writers import amat_text, is_sure, mat_bytes, npz_bytes, write, write_amat, write_idx
+from tests.data.writers import amat_text, is_sure, mat_bytes, npy, npz_bytes, write, write_amat, write_idx
 
 
 def mnist_like(folder, n=6, suffix=""):
@@ -73,6 +73,9 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     (tmp_path / "50k").mkdir()
     test.rename(tmp_path / "50k" / test.name)  # as in convex.zip
     assert open_data([tmp_path]).fingerprint == data.fingerprint
+    arrays = {"y_test": list("ba"), "X_test": np.eye(2), "y_train": list("abc"), "X_train": np.eye(3, 2)}
+    files = [write(tmp_path / f"{name}.npy", npy(array)) for name, array in arrays.items()]
+    assert (open_data(files).train.shape, [*open_data(files).test_labels]) == ((3, 2), [1, 0])
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
         open_data([train, table])

@@ -156,20 +156,24 @@ _LONGEST_HEADER = 10_000
 _MOST_ROWS = 1 << 63  # NumPy cannot represent axes of this length or more
 
 
-def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
+def read_npy(*paths: Path, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read an array of rows without labels: features (n, d) or images (n, h, w).
 
-    If d is a perfect square of at least 64, the rows are guessed to be square images.
+    The arrays of several files, such as X_train.npy and y_train.npy, are chosen by the names of the files, as in
+    `read_npz`. If d is a perfect square of at least 64, the rows are guessed to be square images.
 
     Raises
     ------
     DataError
-        If the header is damaged or contradicts the file size, or the array is not numeric.
+        If the header is damaged or contradicts the file size, or the array is not numeric. For several files, the error
+        is also raised if no file has a name for rows.
     """
-    size = path.stat().st_size
-    check_memory(size, str(path))
-    with path.open("rb") as stream:
-        return parts_from_named({"x": read_array(stream, size, str(path), progress=progress)}, str(path), path.name)
+    arrays, place = {}, str(paths[0].parent if paths[1:] else paths[0])
+    check_memory(sum(path.stat().st_size for path in paths), place)
+    for path, step in progress.each(paths):
+        with path.open("rb") as stream:
+            arrays[path.stem] = read_array(stream, path.stat().st_size, str(path), progress=step)
+    return parts_from_named(arrays, place, paths[0].name, arrays)
 
 
 def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -191,20 +195,17 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         raise DataError("is a sparse matrix of SciPy; save its toarray() as X, and the labels as y", str(path))
     known = known_names(members, str(path))
     names = list(known.values())
-    texts = {name for (_, kind), name in known.items() if kind == "labels"}
     check_memory(sum(members[name].file_size for name in names), str(path))
     arrays = {}
     for name, step in progress.each(names):
         member = members[name]
         with member_stream(path, member) as stream:
             place = f"{path}, {member.filename}"
-            arrays[name] = read_array(stream, member.file_size, place, texts=name in texts, progress=step)
+            arrays[name] = read_array(stream, member.file_size, place, progress=step)
     return parts_from_named(arrays, str(path), path.name, members)
 
 
-def read_array(
-    stream: IO[bytes], size: int, place: str, *, texts: bool = False, progress: Progress = NO_PROGRESS
-) -> NDArray[np.generic]:
+def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
     """Read one array of exactly `size` bytes, header included.
 
     Parameters
@@ -215,17 +216,15 @@ def read_array(
         Size of header and array in bytes. The caller must have checked that this much memory is available.
     place : str
         The file, for messages.
-    texts : bool
-        True to accept arrays of strings, too.
     progress : Progress
         Reports the fraction of the bytes read.
 
     Raises
     ------
     DataError
-        If the header is damaged or contradicts the size, or the array is not numeric.
+        If the header is damaged or contradicts the size, or the array has neither numbers nor strings.
     """
-    shape, fortran, dtype = _header(stream, place, texts)
+    shape, fortran, dtype = _header(stream, place)
     n_bytes, n_left = prod(shape) * dtype.itemsize, size - stream.tell()
     if n_bytes != n_left:
         problem = f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {n_left} follow"
@@ -234,7 +233,7 @@ def read_array(
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+def _header(stream: IO[bytes], place: str) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     try:
         version = npy.read_magic(stream)
         length_bytes = stream.read(2 if version == (1, 0) else 4)
@@ -248,10 +247,9 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
             raise ValueError
     except Exception as error:  # NumPy parses the header as Python code and raises many types of errors
         raise DataError("has no readable NumPy header; save it again", place) from error
-    kinds = "biufUS" if texts and dtype.itemsize else "biuf"
-    if dtype.kind not in kinds or any(size < 0 for size in shape):
+    if dtype.kind not in "biufUS" or not dtype.itemsize or any(size < 0 for size in shape):
         problem = f"has type {dtype} and shape {shape}; expected real numbers"
         if dtype.hasobject:
-            problem = f"contains Python objects, which are never read; save real numbers{' or str' if texts else ''}"
+            problem = "contains Python objects, which are never read; save real numbers or str"
         raise DataError(problem, place)
     return shape, fortran, dtype

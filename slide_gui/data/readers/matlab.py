@@ -51,9 +51,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         if len(header) < _HEADER or not header.startswith(MATLAB_MAGIC) or header[126:] != b"IM":
             raise DataError("has no MATLAB version 5 header for little-endian numbers; save it with -v7", place)
         while tag := stream.read(8):
-            if len(tag) < 8:
-                raise DataError("ends within an element; it is truncated, so save it again", place)
-            kind, n_bytes = struct.unpack("<II", tag)
+            kind, n_bytes = struct.unpack("<II", tag.ljust(8, b"\0"))
             if kind not in (_COMPRESSED, _MATRIX):
                 raise DataError(f"has an element of unknown type {kind}; it is damaged, so save it again", place)
             check_claim(n_bytes, size - stream.tell(), place)
