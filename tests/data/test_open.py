@@ -73,6 +73,7 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     (tmp_path / "50k").mkdir()
     test.rename(tmp_path / "50k" / test.name)  # as in convex.zip
     assert open_data([tmp_path]).fingerprint == data.fingerprint
+    assert open_npz(tmp_path, data=np.ones((2, 9)), images=np.ones((2, 3, 3))).train.shape == (2, 9)
     arrays = {"y_test": list("ba"), "X_test": np.eye(2), "y_train": list("abc"), "X_train": np.eye(3, 2)}
     files = [write(tmp_path / f"{name}.npy", npy(array)) for name, array in arrays.items()]
     assert (open_data(files).train.shape, [*open_data(files).test_labels]) == ((3, 2), [1, 0])

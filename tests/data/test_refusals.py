@@ -102,7 +102,7 @@ OPTIONS = [
 ARRAYS = [
     ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y has 4 labels; save one label per sample, and"),
     ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\); fill it in, or leave"),
-    ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
+    ({"X": np.ones((2, 9)), "x": np.zeros((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
     ({"X": np.ones(9), "y": np.ones(9)}, "X: has shape 9, expected features n × d or grey images n × h × w; save"),
     ({"X": np.ones((2, 4, 4, 3)), "y": np.ones(2)}, "has shape 2 × 4 × 4 × 3, expected .*; make colour images grey"),
     ({"X": np.float64(1.0)}, r"has shape \(\), expected features"),
@@ -205,7 +205,6 @@ BINARIES = [
     ("x.mat", NAMED.replace(struct.pack("<II", 1, 7), struct.pack("<II", 1, 1000)), "is a damaged MATLAB file"),
     ("x.mat", repacked(INNER[:6]), "is a damaged MATLAB file"),
     ("x.mat", PACKED_MAT[:140] + b"\xff\xff" + PACKED_MAT[142:], "has a damaged compressed array; save it again"),
-    ("x.mat", repacked(INNER[:48]), "damaged|ends before its numbers begin"),
     ("x.mat", repacked(INNER[:-40]), "does not have the 45 numbers"),
     ("x.mat", mat_bytes(X=np.eye(2), y=np.array(["a", "b"], dtype=object)), "y: is text, sparse or complex; save a"),
     ("x.mat", mat_bytes(True, dataset={"train": np.eye(2)}), "contains dataset; name the arrays X and y"),

@@ -43,12 +43,13 @@ def known_names(names: Iterable[str], place: str, stored: Iterable[str] = ()) ->
     -------
     dict
         Maps (role, kind) to an array name. The role is ``"train"``, ``"test"``, or ``""`` if the name contains neither
-        word. The kind is ``"rows"`` or ``"labels"``. If the file has only one array, it contains the rows.
+        word. The kind is ``"rows"``, ``"labels"``, or ``"copy"`` for a second name of rows. If the file has only one
+        array, it contains the rows.
 
     Raises
     ------
     DataError
-        If no array has a name for rows, or if two names mean the same array, such as X and data.
+        If no array has a name for rows, or if two names mean the same labels, or three names the same rows.
     """
     names = list(names)
     known: dict[tuple[str, str], str] = {}
@@ -57,6 +58,7 @@ def known_names(names: Iterable[str], place: str, stored: Iterable[str] = ()) ->
         if match is None or (match[1] and match[4]):
             continue
         key = ((match[1] or match[4] or "").lower(), "rows" if match[2] else "labels")
+        key = (key[0], "copy") if match[2] and key in known else key
         if key in known:
             raise DataError(f"contains both {known[key]!r} and {name!r}; remove one of them", place)
         known[key] = name
@@ -81,6 +83,7 @@ def parts_from_named(
     ------
     DataError
         If an array of rows is not numeric, if an array has another shape, or if the numbers of labels and rows differ.
+        The error is also raised if two arrays for the same rows, such as data and images, differ in their values.
     """
     known = known_names(arrays, place, stored)
     unused, notes = [clean_name(name) for name in stored if name not in known.values()], []
@@ -91,6 +94,9 @@ def parts_from_named(
     parts = []
     for role, name in [(role, name) for (role, kind), name in known.items() if kind == "rows"]:
         rows, shape = real_rows(arrays[name], f"{place}, {name}")
+        copy = known.get((role, "copy"))
+        if copy is not None and not np.array_equal(real_rows(arrays[copy], place)[0], rows, equal_nan=True):
+            raise DataError(f"contains both {name!r} and {copy!r}; remove one of them", place)
         guessed = None if shape else square_shape(rows.shape[1])
         label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
@@ -193,15 +199,13 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
     if {"data", "format", "shape"} <= members.keys():
         raise DataError("is a sparse matrix of SciPy; save its toarray() as X, and the labels as y", str(path))
-    known = known_names(members, str(path))
-    names = list(known.values())
-    check_memory(sum(members[name].file_size for name in names), str(path))
+    used = [members[name] for name in known_names(members, str(path)).values()]
+    check_memory(sum(member.file_size for member in used), str(path))
     arrays = {}
-    for name, step in progress.each(names):
-        member = members[name]
+    for member, step in progress.each(used):
         with member_stream(path, member) as stream:
             place = f"{path}, {member.filename}"
-            arrays[name] = read_array(stream, member.file_size, place, progress=step)
+            arrays[member.filename.removesuffix(".npy")] = read_array(stream, member.file_size, place, progress=step)
     return parts_from_named(arrays, str(path), path.name, members)
 
 
