@@ -394,7 +394,7 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
             if part.labels is not None:
                 parts[k] = replace(part, labels=np.searchsorted(limits, _label_numbers(part)), label_names=names)
         return parts
-    if reading.bins is None and numbers is not None and looks_like_quantity(numbers):
+    if reading.bins is None and numbers is not None and looks_like_quantity(numbers, images=bool(train.image_shape)):
         column, columns = train.opened.label_column, train.opened.columns
         subject = "The label" if column is None else f"The column “{columns[column]}”"
         reason = (

@@ -2,6 +2,7 @@
 
 import math
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -24,8 +25,8 @@ DEFLATE_RATIO = 1032
 """Largest ratio of the unpacked to the packed size of a deflate stream (zip, gzip, zlib)."""
 
 
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
-"""Exceptions that Python's zip and gzip readers raise on damaged streams."""
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, IndexError)
+"""Exceptions that Python's zip and gzip readers raise on damaged streams, and those of truncated MATLAB files."""
 
 _MOST_MEMBERS = 10_000
 

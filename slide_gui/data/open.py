@@ -1,6 +1,5 @@
 """Open the user's files, or a folder, as one data set. All supported formats are recognised."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import zip_members
-from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_rows
+from slide_gui.data.readers.arrays import ARRAY_NAME, NPY_MAGIC, read_npy, read_npz, real_rows
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import START, unpacked_start, utf8_start
 from slide_gui.data.readers.idx import is_idx_start, read_idx
@@ -33,14 +32,19 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 
 _AS_CSV, _AS_NPZ = "save its table as CSV", "save its arrays as X and y with numpy.savez"
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
+_PICKLE = f"is a Python pickle or a PyTorch file, which is never read; {_AS_NPZ}"
+_OFFICE = f"is an Excel, Word, LibreOffice or PDF file; {_AS_CSV}"
+_STATISTICS = f"is a Stata, SPSS or SAS file; {_AS_CSV}"
+_SCIENCE = f"is a FITS, NetCDF, DICOM, NIfTI or safetensors file; {_AS_NPZ}"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
-    rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg))": f"is a Python pickle, which is never read; {_AS_NPZ}",
+    rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg)|PK\n(.*\n)*?.*/data\.pkl\n)": _PICKLE,
     rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
-    rb"\A(PAR1\x15|ARROW1\0|FEA1\0)": f"is a Parquet or Feather file; {_AS_CSV}",
-    rb"\A\xd0\xcf\x11\xe0": f"is an Excel file; {_AS_CSV}",
+    rb"\A(PAR1\x15|ARROW1\0|FEA1\0|Obj\x01|ORC[\0-\x08\x0e-\x1f])": f"is a Parquet, Feather, Avro or ORC file; {_AS_CSV}",
+    rb"\A(\xd0\xcf\x11\xe0|%PDF-|\{\\rtf|PK\n(.*\n)*?(xl/|word/|content\.xml\n))": _OFFICE,
     rb"\ASQLite format 3": f"is an SQLite database; {_AS_CSV}",
-    rb"\A(<stata_dta>|[f-s][\1\2]\x01\0)": f"is a Stata file; {_AS_CSV}",
+    rb"(?s)\A(<stata_dta>|[f-s][\1\2]\x01\0|\$FL[23]@|.{12}\xc2\xea\x81\x60|HEADER RECORD\*{7})": _STATISTICS,
+    rb'(?s)\A(SIMPLE  =|CDF[\1\2\5]|.{128}DICM|.{344}n[+i]1\0|.{6}\0\0\{\s*")': _SCIENCE,
     rb"\A(RD[AX][23]\n|[ABX]\n\0\0\0[\2\3])": f"is an R data file; {_AS_CSV}",
     # The numbers are little-endian or big-endian.
     rb"(?s)\A([\0-\x34]\0{3}.{8}[\0\1]\0{3}.\0{3}|\0\0[\3\4].{9}\0{3}[\0\1]\0{3}.)[A-Za-z]\w*\0": _MATLAB_4,
@@ -55,7 +59,10 @@ _OTHER_FORMATS = {
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }
-"""Patterns that match the beginning of files in unsupported formats, and the error message for each format."""
+"""Patterns of files in unsupported formats, and the error message for each format.
+
+A pattern matches the beginning of a file or, after PK and a line end, the names of the members of a zip archive.
+"""
 
 
 def open_data(
@@ -67,10 +74,11 @@ def open_data(
     ----------
     paths : sequence of Path
         One file, several files that belong together, or a folder. Files that belong together are training and test
-        files, which are recognised by name, or IDX images and labels. A folder contains such files, one subfolder
-        of pictures per class, or pictures and a table of their file names and labels. If it contains only another
-        folder, the inner folder is read. If no file in it is a test set, files in its subfolders are also read if they
-        have the name of a training file with “test” instead of “train”.
+        files, which are recognised by name, IDX images and labels, or ``.npy`` files named like the arrays of
+        `read_npz`. A folder contains such files, one subfolder of pictures per class, or pictures and a table of their
+        file names and labels. If it contains only another folder, the inner folder is read. If no file in it is a test
+        set, files in its subfolders are also read if they have the name of a training file with “test” instead of
+        “train”.
     reading : ParseOptions
         Options for reading. Properties that they do not specify are guessed. If no options are given, the text columns
         of a table are guessed, too, and the report asks the user to check them.
@@ -123,9 +131,7 @@ def read_parts(
     with _file_errors(paths):
         if len(paths) == 1 and paths[0].is_dir():
             folder = _folder_in(paths[0])
-            with os.scandir(folder) as entries:
-                files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
-            files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
+            files = sorted(x for x in folder.glob("[!.]*") if x.name.lower().endswith(DATA_SUFFIXES) and x.is_file())
             if not files:
                 return read_image_folder(folder, level=level, progress=progress)
             if not any(role_of(file.name) == "test" for file in files):  # convex.zip has its test set in a folder 50k
@@ -194,6 +200,9 @@ def _read_files(
 ) -> list[DataPart]:
     """Read each file except tables of sample predictions, then join IDX images with their labels."""
     given, paths = paths, _without_submissions(paths)
+    named = {path.stem for path in paths if path.suffix == ".npy" and ARRAY_NAME.fullmatch(path.stem)}
+    if len(named) == len(paths) > 1:
+        return read_npy(*paths, progress=progress)
     # The training set is read first, because the test set must have the same columns.
     paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
     sizes = [path.stat().st_size for path in paths]
@@ -222,17 +231,18 @@ def _read_files(
 
 def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart], progress: Progress) -> list[DataPart]:
     """Read a file. The format is recognised by the first bytes, and for text files also by the suffix of the name."""
-    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
-        return (read_npz if has_arrays else read_amat_zip)(path, progress=progress)
     if start.startswith(NPY_MAGIC):
         return read_npy(path, progress=progress)
     if start.startswith((MATLAB_MAGIC, *MATLAB_73)):
         return read_mat(path, progress=progress)
-    start = utf8_start(unpacked_start(start, str(path)))
+    is_zip = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+    members = "".join(f"{member.filename}\n" for member in zip_members(path)) if is_zip else ""
+    start = f"PK\n{members}".encode() if is_zip else utf8_start(unpacked_start(start, str(path)))
     for pattern, problem in _OTHER_FORMATS.items():
         if re.search(pattern, start):
             raise DataError(problem, str(path))
+    if is_zip:
+        return (read_npz if ".npy\n" in members else read_amat_zip)(path, progress=progress)
     if path.suffix.lower() in IMAGE_SUFFIXES or re.search(_PICTURE, start):
         raise DataError("is a single picture; open a folder of pictures, with one subfolder per class", str(path))
     is_text = bool(start) and all(8 < code < 14 or 31 < code != 127 for code in start)

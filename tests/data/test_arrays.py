@@ -328,8 +328,11 @@ def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path):
 
 
 def test_that_a_folder_without_readable_pictures_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"no pictures of classes; open a folder .*, or open data files themselves$"):
-        read_image_folder(tmp_path)
+    remedies = {"a.txt": "open a folder .*, or open data files themselves$", "data_batch_1": "batches of CIFAR are not"}
+    for name, remedy in remedies.items():
+        write(tmp_path / name, "")
+        with pytest.raises(DataError, match=f"contains no pictures of classes; {remedy}"):
+            read_image_folder(tmp_path)
     save_all(tmp_path, "cat/0.png", "cat/1.png")
     for name, content in (("png", b""), ("png", b"\x89PNG\r\n\x1a\n"), ("jfif", b"hello"), ("heic", b"\0\0\0")):
         write(tmp_path / "cat" / f"0.{name}", content)

@@ -360,11 +360,14 @@ RANDOM = np.random.default_rng(0)
         (True, RANDOM.permutation(500)),
         (True, np.rint(RANDOM.normal(50, 20, 30))),
         (True, np.repeat(np.arange(40), 20) / 4),
+        ("not of images", RANDOM.integers(1, 48, 188)),  # a few rows of EMNIST
         (True, np.repeat(np.arange(15) / 10, [9, 3, *[9] * 13])),  # few numbers, of which one fraction is rare
     ],
 )
 def test_that_many_measured_numbers_look_like_a_quantity_and_class_numbers_do_not(is_quantity, numbers):
-    assert parts_module.looks_like_quantity(np.random.default_rng(0).permutation(numbers)) == is_quantity
+    numbers = np.random.default_rng(0).permutation(numbers)
+    assert parts_module.looks_like_quantity(numbers) == bool(is_quantity)
+    assert parts_module.looks_like_quantity(numbers, images=True) == (is_quantity is True)
 
 
 def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():

@@ -17,7 +17,7 @@ from slide_gui.data.readers.tables import decode, read_amat, read_table
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
-from tests.data.writers import amat_text, is_sure, mat_bytes, npz_bytes, write, write_amat, write_idx
+from tests.data.writers import amat_text, is_sure, mat_bytes, npy, npz_bytes, write, write_amat, write_idx
 
 
 def mnist_like(folder, n=6, suffix=""):
@@ -74,6 +74,10 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     test.rename(tmp_path / "50k" / test.name)  # as in convex.zip
     write(tmp_path / "50k" / "other_test.amat", "1 2\n3 4\n")
     assert open_data([tmp_path]).fingerprint == data.fingerprint
+    assert open_npz(tmp_path, data=np.ones((2, 9)), images=np.ones((2, 3, 3))).train.shape == (2, 9)
+    arrays = {"y_test": list("ba"), "X_test": np.eye(2), "y_train": list("abc"), "X_train": np.eye(3, 2)}
+    files = [write(tmp_path / f"{name}.npy", npy(array)) for name, array in arrays.items()]
+    assert (open_data(files).train.shape, [*open_data(files).test_labels]) == ((3, 2), [1, 0])
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
         open_data([train, table])
@@ -125,7 +129,7 @@ def test_that_images_stored_by_columns_are_transposed(tmp_path):
     [
         ("abb", "cba", ("a", "b", "c"), [0, 1, 1], [2, 1, 0]),
         ("abc", "dbc", ("a", "b", "c", "d"), [0, 1, 2], [3, 1, 2]),
-        ("aba", "bb", ("a", "b"), [0, 1, 0], [1, 1]),
+        (("a", "b", "b."), ("b.", "a.", "b"), ("a", "b", "b."), [0, 1, 2], [2, 0, 1]),  # points, as in adult.test
         ("ab", "bA", ("a", "b", "A"), [0, 1], [1, 2]),
         (("TRUE", "true", "False"), ("True", "FALSE"), ("False", "TRUE"), [1, 1, 0], [1, 0]),
         (("01", "1", "01"), "21", ("01", "1", "2"), [0, 1, 0], [2, 1]),

@@ -53,7 +53,6 @@ TEXTS = [
     ("x.npz", "1,2,0\n3,4,1\n", "has an unknown format; save its table as CSV, or save its arrays as X and y with"),
     ("x.csv", "# x\n" * 1024 + "5\n6\n", "line 1025 has one column; separate the numbers .*, or add the labels"),
     ("x.csv", "1,2,0\n3,4,1\n5,0\n", "line 3 has 2 cells, expected 3; correct the line, or leave it out"),
-    ("x.csv", "a,b,k\n1,2,p\n1,2\n", "line 3 has 2 cells, expected 3"),
     ("x.csv", "1,2,0\n1,2 3,1\n", "line 2, column 2: found '2 3', expected a finite number; correct it, write NA if"),
     ("x.csv", "1,2,0\n1,1_0,1\n", "line 2, column 2: found '1_0', .*, or leave the row or the column out"),
     ("x.csv", "1,2,0\n1,inf,inf\n", "line 2, column 2: found 'inf', expected a finite number; correct it"),
@@ -72,7 +71,6 @@ TEXTS = [
     ("x.csv", "a;b;label\n" + "0,5;1;0\n1,5;2;1\n" * 150 + "2.5;1;0\n", "line 302, column 1: found '2.5' in a"),
     ("x.csv", b"a,b,class\n.1,.2,x\x81\n", "line 2 is neither UTF-8 nor Windows-1252; save the file as UTF-8"),
     ("x.csv", b"\xff\xfe" + "a,b\n.1,.2\n".encode("utf-16-le") + b"\0", "begins like UTF-16, but is not UTF-16"),
-    ("x.csv", b"\xff\xfe" + "a,b\n.1,.2\n".encode("utf-16-le") + b"\0\xd8", "begins like UTF-16, but is not"),
     ("x.arff", "% by me\n@RELATION r\n@DATA\n1,2,a\n", "is an ARFF file; save it as CSV, with the names"),
     ("x.arff", "% by me\n\n" * 900, "is an ARFF file"),
     ("x.txt", "# by me\n0 \n-1 qid:2 7:1e-3 \n", "is a LIBSVM file; load it with scikit-learn's"),
@@ -87,7 +85,6 @@ TEXTS = [
     ("x.amat", AMAT + "1 2 3\n", "line 31 has 3 numbers, expected 17"),
     ("x.amat", amat_text(np.zeros((3, 16)), np.array([0, 0.5, 1])), r"the label of row 2 is 0\.5, expected an integer"),
     ("x.amat", "0.1 0.2 1\n# c\n0.3 0.4 0\n", "line 2 begins with #, but comments are allowed only"),
-    ("x.amat", "0.1 0.2 1\n#1 0.2 0\n", "line 2 begins with #"),
 ]  # fmt: skip
 
 OPTIONS = [
@@ -105,7 +102,7 @@ OPTIONS = [
 ARRAYS = [
     ({"X": np.ones((5, 9)), "y": np.arange(4)}, "X has 5 rows but y has 4 labels; save one label per sample, and"),
     ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\); fill it in, or leave"),
-    ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
+    ({"X": np.ones((2, 9)), "x": np.zeros((2, 9))}, "contains both 'X' and 'x'; remove one of them"),
     ({"X": np.ones(9), "y": np.ones(9)}, "X: has shape 9, expected features n × d or grey images n × h × w; save"),
     ({"X": np.ones((2, 4, 4, 3)), "y": np.ones(2)}, "has shape 2 × 4 × 4 × 3, expected .*; make colour images grey"),
     ({"X": np.float64(1.0)}, r"has shape \(\), expected features"),
@@ -148,16 +145,21 @@ def edited(archive, at, value, n_bytes=4):
     return bytes(content)
 
 
-FORMATS = {b"SQLite format 3": "SQLite database", b"FEA1": "Parquet or Feather file", b"r\2\1\0": "Stata file"}
-FORMATS |= {b"RDX3\nX\n": "R data file", gzip.compress(b"X\n\0\0\0\3"): "R data file", b"(dp0\n.": "Python pickle"}
+_PICKLE, _STATA = "Python pickle or a PyTorch file", "Stata, SPSS or SAS file"
+_SCIENCE = "FITS, NetCDF, DICOM, NIfTI or safetensors file"
+FORMATS = {b"SQLite format 3": "SQLite database", b"r\2\1\0": _STATA, b"$FL2@(#) SPSS": _STATA}
+FORMATS |= dict.fromkeys((b"FEA1", b"Obj\1\4", b"ORC\x10"), "Parquet, Feather, Avro or ORC file")
+FORMATS |= {b"RDX3\nX\n": "R data file", gzip.compress(b"X\n\0\0\0\3"): "R data file", bytes(128) + b"DICM": _SCIENCE}
+FORMATS |= {b'8\0\0\0\0\0\0\0{"x":': _SCIENCE, bytes(12) + b"\xc2\xea\x81\x60": _STATA}
+OFFICE = [b"%PDF-1.7\n", b"\xd0\xcf\x11\xe0", *(zip_bytes({"a": "", x: "1"}) for x in ("xl/a.xml", "content.xml"))]
+FORMATS |= dict.fromkeys(OFFICE, "Excel, Word, LibreOffice or PDF file")
+FORMATS |= dict.fromkeys((b"(dp0\n.", b"\x80\x02}q\x01", zip_bytes({"a/data.pkl": "1"})), _PICKLE)
 BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\); choose another file"),
-    ("x.bin", b"\x7fELF", "has an unknown format; save its table as CSV, or"),
     ("x.png", b"\x89PN", "is a single picture; open a folder"),
     ("x.pgm", b"P5\n300 300\n255\n" + bytes(90_000), "is a single picture; open a folder"),
     ("x.dat", b"BM" + struct.pack("<IHHI", 90, 0, 0, 54), "is a single picture"),
-    *(("x", start + bytes(90), f"is an? {name}(,|; save its table as CSV)") for start, name in FORMATS.items()),
-    ("data_batch_1", b"\x80\x02}q\x01", "is a Python pickle, which is never read; save its arrays as X and y"),
+    *(("x", start + bytes(90), f"is an? {name}(,|; save its (table|arrays) as )") for start, name in FORMATS.items()),
     ("x.mat", struct.pack("<5i", 0, 2, 3, 0, 2) + b"X\0" + bytes(48), "is a MATLAB file of version 4; save it with"),
     ("x.mat", struct.pack(">5i", 1000, 2, 3, 0, 5) + b"rows\0" + bytes(48), "is a MATLAB file of version 4; save it"),
     ("x.bin", struct.pack("<5i", 0, 2, 3, 0, 2) + bytes(50), "has an unknown format"),
@@ -175,7 +177,7 @@ BINARIES = [
     ("x.npy", npy_bytes("(-5, 2)", bytes(80)), "expected real numbers"),
     ("x.npz", zip_bytes({"X.npy": NPY[:-8]}), "X.npy: .* but 88 follow; it is truncated or damaged"),
     ("x.zip", b"PK\x03\x04nonsense", r"is a damaged \.zip or \.npz file \(.*; save it again"),
-    ("x.zip", zip_bytes({"a.txt": "1"}), r"has no \.amat file; extract it and open the folder, or save an Excel sheet"),
+    ("x.zip", zip_bytes({"a.txt": "1"}), r"has no \.amat and no \.npy file; extract it, and open the folder"),
     ("x.zip", edited(AMAT_ZIP, 8, 1, 2), r"x_train\.amat: is encrypted; extract it first"),
     ("x.zip", zip_bytes({"x_train.amat": AMAT}, zipfile.ZIP_LZMA), "uses an unsupported compression"),
     ("x.zip", edited(AMAT_ZIP, 24, 0xFFFF_0000), "its header claims 4294901760 bytes, but the file has only"),
@@ -194,18 +196,15 @@ BINARIES = [
     ("x.mat", b"MATLAB 5.0 MAT-file", "has no MATLAB version 5 header"),
     ("x.mat", b"MATLAB 7.3 MAT-file, Platform: x".ljust(512), "is an HDF5 file .* supported; save it"),
     ("x.mat", MAT[:126] + b"MI" + MAT[128:], "has no MATLAB version 5 header for little-endian numbers"),
-    ("x.mat", MAT + b"\0\0\0\0", "ends within an element; it is truncated"),
-    ("x.mat", MAT[:128] + struct.pack("<I", 3) + MAT[132:], "has an element of unknown type 3; it is damaged"),
+    ("x.mat", MAT + b"\0\0\0\0", "has an element of unknown type 0; it is damaged"),
     ("x.mat", MAT[:-1], "claims .* bytes, but the file has only"),
     ("x.mat", MAT + struct.pack("<II", 14, 0), "is a damaged MATLAB file"),
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", -5, 9) + MAT[SHAPE + 8 :], "is a damaged MATLAB file"),
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 5, 8) + MAT[SHAPE + 8 :], r"does not have the 40 numbers of its shape"),
     ("x.mat", MAT[:SHAPE] + struct.pack("<ii", 1250000, 1000) + MAT[SHAPE + 8 :], "X: its header claims 1250000000"),
     ("x.mat", NAMED.replace(struct.pack("<II", 1, 7), struct.pack("<II", 1, 1000)), "is a damaged MATLAB file"),
-    ("x.mat", repacked(INNER[:6]), "has a truncated compressed array"),
-    ("x.mat", repacked(struct.pack("<I", 9) + INNER[4:]), "is a damaged MATLAB file"),
+    ("x.mat", repacked(INNER[:6]), "is a damaged MATLAB file"),
     ("x.mat", PACKED_MAT[:140] + b"\xff\xff" + PACKED_MAT[142:], "has a damaged compressed array; save it again"),
-    ("x.mat", repacked(INNER[:48]), "damaged|ends before its numbers begin"),
     ("x.mat", repacked(INNER[:-40]), "does not have the 45 numbers"),
     ("x.mat", mat_bytes(X=np.eye(2), y=np.array(["a", "b"], dtype=object)), "y: is text, sparse or complex; save a"),
     ("x.mat", mat_bytes(True, dataset={"train": np.eye(2)}), "contains dataset; name the arrays X and y"),
@@ -319,7 +318,7 @@ def test_that_too_many_members_are_refused_and_hidden_ones_skipped(tmp_path, mon
 
 
 def test_that_a_very_long_line_is_refused_and_long_quotations_are_shortened(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_LONGEST_LINE", 776)  # twice what the first block has of line 2
+    monkeypatch.setattr(tables, "LONGEST_LINE", 776)  # twice what the first block has of line 2
     monkeypatch.setattr(tables, "_BLOCK", 400)
     good = " ".join(["0.5"] * 240) + " 1"  # 962 characters
     assert open_data([write(tmp_path / "a.amat", f"# a comment\n{good}\n{good}\n")]).train.shape == (2, 240)

@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory, member_stream, read_values, zip_members
+from slide_gui.data.limits import check_memory, damage_as, member_stream, read_values, zip_members
 from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import Guess, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -43,12 +43,13 @@ def known_names(names: Iterable[str], place: str, stored: Iterable[str] = ()) ->
     -------
     dict
         Maps (role, kind) to an array name. The role is ``"train"``, ``"test"``, or ``""`` if the name contains neither
-        word. The kind is ``"rows"`` or ``"labels"``. If the file has only one array, it contains the rows.
+        word. The kind is ``"rows"``, ``"labels"``, or ``"copy"`` for a second name of rows. If the file has only one
+        array, it contains the rows.
 
     Raises
     ------
     DataError
-        If no array has a name for rows, or if two names mean the same array, such as X and data.
+        If no array has a name for rows, or if two names mean the same labels, or three names the same rows.
     """
     names = list(names)
     known: dict[tuple[str, str], str] = {}
@@ -57,6 +58,7 @@ def known_names(names: Iterable[str], place: str, stored: Iterable[str] = ()) ->
         if match is None or (match[1] and match[4]):
             continue
         key = ((match[1] or match[4] or "").lower(), "rows" if match[2] else "labels")
+        key = (key[0], "copy") if match[2] and key in known else key
         if key in known:
             raise DataError(f"contains both {known[key]!r} and {name!r}; remove one of them", place)
         known[key] = name
@@ -81,6 +83,7 @@ def parts_from_named(
     ------
     DataError
         If an array of rows is not numeric, if an array has another shape, or if the numbers of labels and rows differ.
+        The error is also raised if two arrays for the same rows, such as data and images, differ in their values.
     """
     known = known_names(arrays, place, stored)
     unused, notes = [clean_name(name) for name in stored if name not in known.values()], []
@@ -91,6 +94,9 @@ def parts_from_named(
     parts = []
     for role, name in [(role, name) for (role, kind), name in known.items() if kind == "rows"]:
         rows, shape = real_rows(arrays[name], f"{place}, {name}")
+        copy = known.get((role, "copy"))
+        if copy is not None and not np.array_equal(real_rows(arrays[copy], place)[0], rows, equal_nan=True):
+            raise DataError(f"contains both {name!r} and {copy!r}; remove one of them", place)
         guessed = None if shape else square_shape(rows.shape[1])
         label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
@@ -144,12 +150,10 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
         return array.ravel(), ()
     flat = np.ascontiguousarray(array.ravel())
     codes = flat.view(np.uint32) if array.dtype.kind == "U" else np.empty(0, np.uint32)
-    try:
+    with damage_as("has labels that are not UTF-8 text; save them as str", place):
         if ((codes > _LAST_LETTER) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any():
             raise ValueError  # NumPy's conversion to text would raise SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
-    except ValueError:
-        raise DataError("has labels that are not UTF-8 text; save them as str", place) from None
     return named_labels(texts, place)
 
 
@@ -158,20 +162,24 @@ _LONGEST_HEADER = 10_000
 _MOST_ROWS = 1 << 63  # NumPy cannot represent axes of this length or more
 
 
-def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
+def read_npy(*paths: Path, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read an array of rows without labels: features (n, d) or images (n, h, w).
 
-    If d is a perfect square of at least 64, the rows are guessed to be square images.
+    The arrays of several files, such as X_train.npy and y_train.npy, are chosen by the names of the files, as in
+    `read_npz`. If d is a perfect square of at least 64, the rows are guessed to be square images.
 
     Raises
     ------
     DataError
-        If the header is damaged or contradicts the file size, or the array is not numeric.
+        If the header is damaged or contradicts the file size, or the array is not numeric. For several files, the error
+        is also raised if no file has a name for rows.
     """
-    size = path.stat().st_size
-    check_memory(size, str(path))
-    with path.open("rb") as stream:
-        return parts_from_named({"x": read_array(stream, size, str(path), progress=progress)}, str(path), path.name)
+    arrays, place = {}, str(paths[0].parent if paths[1:] else paths[0])
+    check_memory(sum(path.stat().st_size for path in paths), place)
+    for path, step in progress.each(paths):
+        with path.open("rb") as stream:
+            arrays[path.stem] = read_array(stream, path.stat().st_size, str(path), progress=step)
+    return parts_from_named(arrays, place, paths[0].name, arrays)
 
 
 def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
@@ -191,22 +199,17 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
     if {"data", "format", "shape"} <= members.keys():
         raise DataError("is a sparse matrix of SciPy; save its toarray() as X, and the labels as y", str(path))
-    known = known_names(members, str(path))
-    names = list(known.values())
-    texts = {name for (_, kind), name in known.items() if kind == "labels"}
-    check_memory(sum(members[name].file_size for name in names), str(path))
+    used = [members[name] for name in known_names(members, str(path)).values()]
+    check_memory(sum(member.file_size for member in used), str(path))
     arrays = {}
-    for name, step in progress.each(names):
-        member = members[name]
+    for member, step in progress.each(used):
         with member_stream(path, member) as stream:
             place = f"{path}, {member.filename}"
-            arrays[name] = read_array(stream, member.file_size, place, texts=name in texts, progress=step)
+            arrays[member.filename.removesuffix(".npy")] = read_array(stream, member.file_size, place, progress=step)
     return parts_from_named(arrays, str(path), path.name, members)
 
 
-def read_array(
-    stream: IO[bytes], size: int, place: str, *, texts: bool = False, progress: Progress = NO_PROGRESS
-) -> NDArray[np.generic]:
+def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
     """Read one array of exactly `size` bytes, header included.
 
     Parameters
@@ -217,17 +220,15 @@ def read_array(
         Size of header and array in bytes. The caller must have checked that this much memory is available.
     place : str
         The file, for messages.
-    texts : bool
-        True to accept arrays of strings, too.
     progress : Progress
         Reports the fraction of the bytes read.
 
     Raises
     ------
     DataError
-        If the header is damaged or contradicts the size, or the array is not numeric.
+        If the header is damaged or contradicts the size, or the array has neither numbers nor strings.
     """
-    shape, fortran, dtype = _header(stream, place, texts)
+    shape, fortran, dtype = _header(stream, place)
     n_bytes, n_left = prod(shape) * dtype.itemsize, size - stream.tell()
     if n_bytes != n_left:
         problem = f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {n_left} follow"
@@ -236,14 +237,12 @@ def read_array(
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+def _header(stream: IO[bytes], place: str) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     try:
         version = npy.read_magic(stream)
         length_bytes = stream.read(2 if version == (1, 0) else 4)
-        length = int.from_bytes(length_bytes, "little")
-        # NumPy would allocate memory for the declared length of the header.
-        if length > _LONGEST_HEADER:
-            raise ValueError
+        # A longer header is cut, which NumPy reports as an error. It would allocate memory for the declared length.
+        length = min(int.from_bytes(length_bytes, "little"), _LONGEST_HEADER)
         header = io.BytesIO(length_bytes + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
@@ -252,10 +251,9 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
             raise ValueError
     except Exception as error:  # NumPy parses the header as Python code and raises many types of errors
         raise DataError("has no readable NumPy header; save it again", place) from error
-    kinds = "biufUS" if texts and dtype.itemsize else "biuf"
-    if dtype.kind not in kinds or any(size < 0 for size in shape):
+    if dtype.kind not in "biufUS" or not dtype.itemsize or any(size < 0 for size in shape):
         problem = f"has type {dtype} and shape {shape}; expected real numbers"
         if dtype.hasobject:
-            problem = f"contains Python objects, which are never read; save real numbers{' or str' if texts else ''}"
+            problem = "contains Python objects, which are never read; save real numbers or str"
         raise DataError(problem, place)
     return shape, fortran, dtype

@@ -86,13 +86,17 @@ def read_csv(
     If the first line has two sizes and class names, as in scikit-learn's iris.csv, the last column has the labels 0, 1,
     … of these classes. The columns then have no names.
 
+    If the first line has numbers that pandas wrote as names of columns, such as 0, 0.1, 0.2, …, it is not a row. The
+    columns then have no names, either.
+
     The file may be compressed by gzip. The text is UTF-8, UTF-16, or else Windows-1252. Before the column names or the
-    first row, lines that begin with ``#`` or only state the separator (``sep=;``) are comments. Blank lines, and lines
-    of empty cells above the table, are skipped. Rows of empty cells at the end are left out. Line breaks in quoted
-    cells become spaces. If no cell is in double quotes, cells may be in single quotes. If most rows have a cell with
-    the same number of values (eight or more), separated by spaces, this cell becomes several cells. Rows without such a
-    cell are refused. No pixel is then guessed to be the label, and a text column with names of sets divides the rows
-    into these sets. Either all numbers have decimal points, or all have decimal commas. Missing cells become NaN.
+    first row, lines that begin with ``#`` or ``|1x3``, or only state the separator (``sep=;``), are comments. Blank
+    lines, and lines of empty cells above the table, are skipped. Rows of empty cells at the end are left out. Line
+    breaks in quoted cells become spaces. If no cell is in double quotes, cells may be in single quotes. If most rows
+    have a cell with the same number of values (eight or more), separated by spaces, this cell becomes several cells.
+    Rows without such a cell are refused. No pixel is then guessed to be the label, and a text column with names of sets
+    divides the rows into these sets. Either all numbers have decimal points, or all have decimal commas. Missing cells
+    become NaN.
 
     Parameters
     ----------
@@ -197,7 +201,7 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
     is_quantity = (np.rint(values) != values).any() or looks_like_quantity(column)
     is_alone = not layout.named and is_quantity and 2 * len(classes) <= len(first)
     is_alone &= (_count_up(classes) or classes.tolist() == [-1, 1]) and not looks_like_quantity(first)
-    is_feature = (is_first and looks_like_quantity(column) and not looks_like_quantity(first)) or is_alone
+    is_feature = (is_first and looks_like_quantity(column) and not looks_like_quantity(first, images=True)) or is_alone
     if is_first and not is_feature and len(values) and _count_up(classes):
         counts, few = _count_up(values), not layout.named and len(values) < len(classes)
         # The last column resembles the column of pixels before it, but the first column differs from the second.

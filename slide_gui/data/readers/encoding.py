@@ -172,8 +172,6 @@ def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
 def _converted(stream: BinaryIO, size: int, encoding: str, refusal: str, place: str) -> tuple[BinaryIO, int]:
     # The bytes, the text (two or more bytes per character) and UTF-8 (up to three) are in memory at the same time.
     check_memory(6 * size, place)
-    try:
+    with damage_as(refusal, place):
         text = stream.read().decode(encoding).lstrip("\ufeff").encode()
-    except UnicodeDecodeError:
-        raise DataError(refusal, place) from None
     return io.BytesIO(text), len(text)

@@ -44,9 +44,7 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
     """
     place, packed = str(path), path.stat().st_size
     with path.open("rb") as stream:
-        is_packed = stream.read(2) == GZIP_MAGIC
-        stream.seek(0)
-        if not is_packed:
+        if stream.peek(2)[:2] != GZIP_MAGIC:
             return _read(stream, packed, 1, place, progress)
         with damage_as(DAMAGED_GZIP, place), gzip.GzipFile(fileobj=stream) as unpacked:
             return _read(cast(BinaryIO, unpacked), packed, DEFLATE_RATIO, place, progress)

@@ -312,8 +312,10 @@ def _read_part(
     if not files and role == "test":
         names, files = (), [(file, 0) for file in image_files(folder)]
     if not files:
-        problem = "contains no pictures of classes; open a folder with one subfolder of pictures for each class"
-        raise DataError(f"{problem}, or open data files themselves", str(folder))
+        remedy = "open a folder with one subfolder of pictures for each class, or open data files themselves"
+        if any(folder.glob("data_batch*")):
+            remedy = "batches of CIFAR are not read, so save grey images X and labels y with numpy.savez"
+        raise DataError(f"contains no pictures of classes; {remedy}", str(folder))
     rows, shape = np.empty((0, 0), np.float32), (0, 0)
     others: list[tuple[Path, tuple[int, ...]]] = []
     for index, (file, _) in enumerate(files):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory
+from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory, damage_as
 from slide_gui.data.readers.arrays import ARRAY_NAME, parts_from_named
 from slide_gui.data.readers.parts import DataPart
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -51,9 +51,7 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         if len(header) < _HEADER or not header.startswith(MATLAB_MAGIC) or header[126:] != b"IM":
             raise DataError("has no MATLAB version 5 header for little-endian numbers; save it with -v7", place)
         while tag := stream.read(8):
-            if len(tag) < 8:
-                raise DataError("ends within an element; it is truncated, so save it again", place)
-            kind, n_bytes = struct.unpack("<II", tag)
+            kind, n_bytes = struct.unpack("<II", tag.ljust(8, b"\0"))
             if kind not in (_COMPRESSED, _MATRIX):
                 raise DataError(f"has an element of unknown type {kind}; it is damaged, so save it again", place)
             check_claim(n_bytes, size - stream.tell(), place)
@@ -70,22 +68,17 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
 def _decompressed(packed: bytes, place: str) -> bytes:
     """Return the contents of a compressed array. The declared size is checked first."""
     stream = zlib.decompressobj()
-    try:
-        tag = stream.decompress(packed, 8)
-        if len(tag) < 8:
-            raise DataError("has a truncated compressed array; save it again", place)
-        kind, n_bytes = struct.unpack("<II", tag)
+    with damage_as("has a damaged compressed array; save it again", place):
+        kind, n_bytes = struct.unpack("<II", stream.decompress(packed, 8).ljust(8, b"\0"))
         check_claim(n_bytes, len(packed), place, ratio=DEFLATE_RATIO)
         if kind != _MATRIX:
             raise DataError(_DAMAGED, place)
         return stream.decompress(stream.unconsumed_tail, max(n_bytes, 1))
-    except zlib.error as error:
-        raise DataError("has a damaged compressed array; save it again", place) from error
 
 
 def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any] | None]:
     """Return {name: array}, or {name: None} if it has no real numbers and its name means neither rows nor labels."""
-    try:
+    with damage_as(_DAMAGED, place):
         flags, position = _element(body, 0)
         (word,) = struct.unpack_from("<I", flags)
         kind = word & 0xFF
@@ -95,8 +88,6 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any] |
         letters, position = _element(body, position)
         shape = struct.unpack(f"<{len(dimensions) // 4}i", dimensions)
         name = letters.decode("ascii")
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise DataError(_DAMAGED, place) from error
     if not 1 <= len(shape) <= _MOST_DIMENSIONS or min(shape) < 0:
         raise DataError(_DAMAGED, place)
     place = f"{place}, {name}"
@@ -107,10 +98,8 @@ def _named_array(body: bytes, size: int, place: str) -> dict[str, NDArray[Any] |
     count, dtype = math.prod(shape), np.dtype(_CLASSES[kind])
     check_claim(count, size, place, ratio=DEFLATE_RATIO)  # each number takes at least one byte
     check_memory(count * dtype.itemsize, place)
-    try:
+    with damage_as("ends before its numbers begin; the file is truncated", place):
         kind, n_bytes, start, _ = _tag(body, position)
-    except struct.error as error:
-        raise DataError("ends before its numbers begin; the file is truncated", place) from error
     if kind not in _STORED or n_bytes != count * np.dtype(_STORED[kind]).itemsize or start + n_bytes > len(body):
         raise DataError(f"does not have the {count} numbers of its shape {shape}; the file is damaged", place)
     stored = np.frombuffer(body, f"<{_STORED[kind]}", count, start)

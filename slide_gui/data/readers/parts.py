@@ -117,7 +117,7 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
 def skipped_guess(comments: int, blanks: int) -> tuple[Guess, ...]:
     """Return a note for the user if comment lines or blank lines of a table were skipped."""
     lines = [counted(n, f"{kind} line") for n, kind in ((comments, "comment"), (blanks, "blank")) if n]
-    why = "lines starting with # or sep= before the rows are comments" if comments else "blank lines have no values"
+    why = "lines with #, sep= or |1x3 before the rows are comments" if comments else "blank lines have no values"
     return (Guess(f"{' and '.join(lines)} skipped", why, sure=True),) if lines else ()
 
 
@@ -164,13 +164,16 @@ def look_like_labels(values: NDArray[np.floating]) -> bool:
 _MANY, _SEVERAL, _RARE = 30, 10, 5
 
 
-def looks_like_quantity(values: NDArray[Any]) -> bool:
+def looks_like_quantity(values: NDArray[Any], *, images: bool = False) -> bool:
     """Return True if the labels look like measured numbers (a quantity) and not like class numbers.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
         Numbers of any real dtype.
+    images : bool
+        True if they are labels of images. Integers of a range from 0 or 1, drawn at random with equal probabilities and
+        three or more per integer on average, are then class numbers.
     """
     numbers, counts = np.unique(values, return_counts=True)
     fractions = counts[(np.rint(numbers) != numbers) & (numbers == numbers)]
@@ -185,7 +188,10 @@ def looks_like_quantity(values: NDArray[Any]) -> bool:
     # usually have gaps between them and start at any value, and some of them occur only once.
     consecutive = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
     even = counts.min() >= 2 and counts.max() <= 3 * counts.min()
-    return not (even or (consecutive and not rare))
+    mean = len(values) / (float(numbers[-1]) - float(numbers[0]) + 1.0)
+    # Pearson's chi-squared statistic of equal probabilities, divided by the number of integers, is about 1.
+    is_random = images and numbers[0] in (0, 1) and mean >= 3.0 and counts @ counts / len(values) - mean < 2.0
+    return not (even or is_random or (consecutive and not rare))
 
 
 def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:

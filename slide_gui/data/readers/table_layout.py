@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.encoding import EMPTY_CELLS
 from slide_gui.data.readers.parts import MOST_CLASSES, DataPart, is_missing
-from slide_gui.data.readers.tables import PACKED, is_number, split_line, unpacked
+from slide_gui.data.readers.tables import LONGEST_LINE, PACKED, is_number, split_line, unpacked
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, find_column, requested_column
 from slide_gui.text import clean_name, counted, plural
 
@@ -22,11 +22,12 @@ DELIMITERS = (b",", b";", b"\t", b"|")
 # Names of a first column without a name, which pandas or R may have written to number the rows.
 UNNAMED = ("column 1", "Unnamed: 0")
 
-_LONGEST_LINE = 1 << 24
 _INSPECTED = 200  # number of lines at the start of a table from which the program detects text columns
 _INSPECTED_BYTES = 1 << 22
 FEW_LEVELS = 16  # most columns of pixels have more distinct values than this, most columns of classes have fewer
-_COUNTED = 4  # a first line 0, 1, 2, … of at least this length has column names, unless the next line also counts up
+# A first line 0, 1, 2, … of at least this length has column names, unless the next line also counts up. A line such as
+# 0, 0.1, 0.2, … has column names if at least this number of cells only repeat another one.
+_COUNTED = 4
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 # A column with at least this number of distinct strings may contain dates, or names of rows or groups, and not classes.
 _IDENTIFIERS = 10
@@ -35,7 +36,8 @@ _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 # Spreadsheets in German and French write the words of their language.
 _TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
 SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
-_COMMENT = re.compile(rb'#(?!N/A)|"?sep=.?"?\s*$', re.IGNORECASE)  # Excel writes cells #N/A and a first line sep=;
+# Excel writes cells #N/A and a first line sep=;. The first line of adult.test is “|1x3 Cross validator”.
+_COMMENT = re.compile(rb'#(?!N/A)|\|1x3 |"?sep=.?"?\s*$', re.IGNORECASE)
 # A number with a decimal comma and optional points between groups of three digits.
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 # A number with thousands separators (also as in 1,23,456), a decimal comma, a sign such as < or €, or a unit.
@@ -72,7 +74,8 @@ class TableLayout:
     group : int or None
         Index of the group column, which is also in `left_out`.
     class_names : dict
-        Name of each number in the label column, if a line above the rows has such names.
+        Class name of each text of the label column that differs from it. It is a number if a line above the rows has
+        the names. It is a name with a point at its end if the training set lacks this point, as in adult.test.
     packed : tuple of int
         Number of columns to which each cell is expanded if some cells have many numbers; otherwise empty.
     classes, groups : dict
@@ -234,7 +237,7 @@ def table_layout(
     if known and reading.header is None and set(known) <= set(_unique_names(first)):
         reading = replace(reading, header=True)
     header, sure = _has_header(first, below, reading)
-    names = _unique_names(first) if header and (reading.header or not _counts_on(first)) else ()
+    names = _unique_names(first) if header and (reading.header or not (_counts_on(first) or _is_renamed(first))) else ()
     if not header and reading.header is None and comments:
         names = _commented_names(comments[-1], delimiter, len(first), place)
     columns = names or tuple(str(k + 1) for k in range(len(first)))
@@ -308,6 +311,8 @@ def table_layout(
     guesses += [Guess("True and False read as 1 and 0", "features are numbers", sure=True)] * bool(truth_values)
     if delimiter == b";" and not decimal_commas:
         guesses += _possible_thousands(samples, columns, set(range(len(columns))) - {label, *left_out})
+    trained = like.label_names if like is not None else ()
+    dotted = {f"{name}.": name for name in trained if f"{name}." not in trained}
     if header:
         start, number = start + len(line), number + 1
     if names and not header:
@@ -325,8 +330,8 @@ def table_layout(
         reading=reading, delimiter=delimiter, columns=columns, named=bool(names), label=label, text=text,
         truth_values=frozenset(truth_values), left_out=left_out, start=start, first_line=number, group=group,
         comments=len(comments) - bool(names and not header), blanks=blanks, last=last, decimal_commas=decimal_commas,
-        guesses=tuple(guesses), class_names=class_names if label == last else {}, packed=packed, place=place,
-        spellings={name.lower(): name for name in (like.label_names if like else ())},
+        guesses=tuple(guesses), class_names=dotted | (class_names if label == last else {}), packed=packed,
+        spellings={name.lower(): name for name in trained}, place=place,
     )  # fmt: skip
 
 
@@ -412,7 +417,7 @@ def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, i
     lines: list[tuple[bytes, int, int]] = []
     comments: list[tuple[bytes, int, int]] = []
     number, end, n_read = 0, stream.tell(), 0
-    while len(lines) < _INSPECTED and n_read < _INSPECTED_BYTES and (line := stream.readline(_LONGEST_LINE)):
+    while len(lines) < _INSPECTED and n_read < _INSPECTED_BYTES and (line := stream.readline(LONGEST_LINE)):
         number, start, end = number + 1, end, end + len(line)
         if line.strip(None if lines else EMPTY_CELLS):
             (lines if lines or not _COMMENT.match(line) else comments).append((line, number, start))
@@ -489,8 +494,9 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     # Column names can be ordered numbers, such as years or wavelengths.
     first_way, *others = map(_direction, numbers)
     ordered = first_way != 0 and first_way not in others and new == named and len(below) >= _IDENTIFIERS
-    many |= ordered and len(first) >= _ORDERED
-    counts |= ordered and (many or bool(words) or all(map(str.isdecimal, first)))
+    renamed = _is_renamed(numbers[0]) and not any(map(_is_renamed, numbers[1:]))
+    many |= renamed or (ordered and len(first) >= _ORDERED)
+    counts |= renamed or (ordered and (many or bool(words) or all(map(str.isdecimal, first))))
     if not named:
         return many or (counts and bool(words)), bool(words) or not counts
     known = any(first[k].strip().lower() in LABEL_NAMES for k in new)
@@ -504,6 +510,13 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
 def _counts_on(cells: list[str]) -> bool:
     """Return True if all cells have numbers, each one more than the number in the cell before it."""
     return all(is_number(cell) for cell in cells) and all(float(b) - float(a) == 1 for a, b in pairwise(cells))
+
+
+def _is_renamed(cells: list[str]) -> bool:
+    """Return True if cells look like a first row from which pandas made unique column names, such as 0, 0.1, 0.2, …"""
+    bases = Counter(re.sub(r"\.[1-9]\d*$", "", cell) for cell in cells)
+    names = {f"{base}.{k}".removesuffix(".0") for base, n in bases.items() for k in range(n)}
+    return all(map(is_number, cells)) and names == set(cells) and len(cells) - len(bases) >= _COUNTED
 
 
 def _direction(cells: list[str]) -> int:

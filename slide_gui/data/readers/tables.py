@@ -101,7 +101,7 @@ def _scaled(digits: NDArray[np.uint32], power: NDArray[np.int64], cells: NDArray
 
 _BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into the processor's cache
-_LONGEST_LINE = 1 << 24
+LONGEST_LINE = 1 << 24
 
 PACKED = re.compile(rb'(?m)(?<![^,;\t|\n]) *("?)((?:[-+.\deE]+ +){7,}[-+.\deE]+) *\1 *(?=[,;\t|\r]|$)')
 _SHOWN = 20  # largest number of characters of a cell in a message
@@ -140,7 +140,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     """
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
-        raise DataError("has no .amat file; extract it and open the folder, or save an Excel sheet as CSV", str(path))
+        raise DataError("has no .amat and no .npy file; extract it, and open the folder", str(path))
     parts = []
     for member, step in progress.each(members, [member.file_size for member in members]):
         place, size = f"{path}, {member.filename}", member.file_size
@@ -294,7 +294,7 @@ def read_table(
         chunk = stream.read(max(step - len(rest), len(rest), 1))
         done += len(chunk)
         text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
-        if len(rest) > _LONGEST_LINE:
+        if len(rest) > LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
         if table is None:
             beginning = b"" if rows.delimiter else cast(re.Match[bytes], _BEGINNING.match(text))[0]
@@ -448,9 +448,7 @@ def _floats(
     """
     try:
         numbers = np.fromiter(map(float, tokens), np.float64, len(tokens))
-        with np.errstate(over="ignore"):
-            fits = bool(np.isfinite(numbers.astype(np.float32)).all())
-        if fits and not underscores:
+        if not underscores and np.abs(numbers).max(initial=0.0) < _FLOAT32_BOUND:
             return numbers
     except ValueError:
         numbers = np.empty(len(tokens))
