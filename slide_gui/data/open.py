@@ -40,7 +40,7 @@ _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 _OTHER_FORMATS = {
     rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg)|PK\n(.*\n)*?.*/data\.pkl\n)": _PICKLE,
     rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
-    rb"\A(PAR1\x15|ARROW1\0|FEA1\0|Obj\x01|ORC[\0-\x08\x0e-\x1f])": f"is a Parquet, Feather, Avro or ORC file; {_AS_CSV}",
+    rb"\A(PAR1\x15|ARROW1\0|FEA1\0|Obj\x01|ORC[^\s\w,;|])": f"is a Parquet, Feather, Avro or ORC file; {_AS_CSV}",
     rb"\A(\xd0\xcf\x11\xe0|%PDF-|\{\\rtf|PK\n(.*\n)*?(xl/|word/|content\.xml\n))": _OFFICE,
     rb"\ASQLite format 3": f"is an SQLite database; {_AS_CSV}",
     rb"(?s)\A(<stata_dta>|[f-s][\1\2]\x01\0|\$FL[23]@|.{12}\xc2\xea\x81\x60|HEADER RECORD\*{7})": _STATISTICS,
