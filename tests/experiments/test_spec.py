@@ -15,6 +15,7 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import FIT_ON, SHARING, SQUASHINGS, StackParameters
+from slide_gui.core.slide.scaling import SCALES
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.data.dataset import HeldOut
@@ -232,7 +233,7 @@ def test_that_each_word_of_a_spec_has_a_table_and_help_lists_every_choice():
     assert {name for _, name in WORDS} == TABLES.keys()
     with pytest.raises(ValueError, match=f"choose is 'all'; it must be one of {', '.join(CHOOSE)}"):
         replace(SWEEP, choose="all").points()
-    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype", "sharing"}
+    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype", "scale", "sharing"}
     assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}
 
 
@@ -304,7 +305,7 @@ def test_that_a_sweep_refuses_a_wrong_axis(axis):
             replace(SWEEP, **{axis: wrong}).points()
 
 
-@pytest.mark.parametrize("table", [table for table in TABLES.values() if table is not DTYPES] + [LEVELS])
+@pytest.mark.parametrize("table", [table for table in TABLES.values() if table is not DTYPES] + [LEVELS, SCALES])
 def test_that_every_entry_has_its_key_a_text_and_a_tip(table):
     assert len({choice.text for choice in table.values()}) == len(table)
     for key, choice in table.items():
@@ -327,4 +328,4 @@ LISTED = [
 @pytest.mark.parametrize(("kind", "name"), LISTED)
 def test_that_the_lists_in_help_are_the_choices(kind, name):
     (listed,) = re.findall(rf"^{name} : \{{(.*?)\}}", inspect.getdoc(kind) or "", re.MULTILINE)
-    assert re.findall(r'"(.*?)"', listed) == list(TABLES[name])
+    assert re.findall(r'"(.*?)"', listed) == list({**TABLES, "scale": SCALES}[name])
