@@ -24,12 +24,13 @@ SCALES = table_of(
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """A map of each feature to 0…1 that was determined from training rows.
+    """Scaling of the features that maps each feature of the training rows to 0…1.
 
     Attributes
     ----------
     function : callable
-        Function that maps rows to 0…1.
+        Function that maps rows of shape (n, d) to scaled rows. Scaled values of other rows can lie outside 0…1 if the
+        scaling is linear.
     """
 
     function: Callable[[Any], Any]

@@ -140,7 +140,7 @@ def with_row_lines(text: bytes) -> bytes:
 
 
 def _n_lengths(text: bytes) -> int:
-    """Return how many different numbers of cells the lines at the beginning of a table have."""
+    """Return the number of distinct row lengths (in cells) at the beginning of a table."""
     lines = _QUOTED.sub(b"", text[:_BLOCK]).splitlines()
     return len({tuple(map(line.count, (b",", b";", b"\t", b"|"))) for line in lines})
 

@@ -456,7 +456,7 @@ class FormDialog(QDialog):
         return field
 
     def add_buttons(self, leave: str, text: str, tip: str, clicked: Receiver) -> QPushButton:
-        """Add a button that closes the dialog, and a default button. Return the default button."""
+        """Add a button `leave` that closes the dialog, and the default button `text`. Return the default button."""
         row = nested(self.column, QHBoxLayout())
         row.addStretch(1)
         add_button(self, row, leave, clicked=self.reject).setAutoDefault(False)

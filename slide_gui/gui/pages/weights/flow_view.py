@@ -143,7 +143,7 @@ class FlowLayout(ImageLayout):
         return columns * self.scales[1], rows * self.scales[1]
 
     def upper(self, column: int) -> QRectF:
-        """Return the rectangle of the upper tile in a column. It shows x in column 0, and T(hᵏ⁻¹) in column k ≥ 1."""
+        """Return the rectangle of the upper tile in a column. The tile shows x in column 0, or T(hᵏ⁻¹) in column k."""
         if column == 0:
             return self.canvas
         w, h = self.size
