@@ -21,7 +21,7 @@ from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.data import files
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, QUANTILES, Guess, ParseOptions
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, save_model, trained_model
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource, read_image
@@ -127,6 +127,8 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--transposed", action="store_true", help="the images are stored column by column")
     text = "scale each feature to the range 0 to 1 (not allowed for images); --no-scale: do not scale the features"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
+    text = "replace each value by its quantile in the training set, 0 to 1, so that the median is at the threshold"
+    option("--quantiles", dest="scaled", action="store_const", const=QUANTILES, help=f"{text} (not allowed for images)")
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
     text = "name of a column, such as patient, that groups the rows; "

@@ -14,7 +14,8 @@ from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
-from slide_gui.data.reading import Guess, ParseOptions
+from slide_gui.data.reading import QUANTILES, Guess, ParseOptions
+from slide_gui.data.scaling import Scaling, quantiles, ranges, scaled
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, listed_columns, listed_names, plural
 
@@ -23,8 +24,6 @@ OVERSHOOT = 0.1
 """Pixels of a resized image may lie outside 0 … 1 because of interpolation, but by less than this value."""
 
 _SMALLEST = 1e-30  # smaller values become 0, because their inverses and squares are outside the range of float32
-
-Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # the minimum and the range of each feature
 
 
 def assemble(
@@ -73,9 +72,9 @@ def assemble(
             problem = f"has {_shape_text(test)}, expected {_shape_text(train)} as in the training set {train.place}"
             raise DataError(f"{problem}; open files with the same features", test.place)
     check_memory(sum(4 * part.rows.size for part in sets), train.place)
-    scaled = _is_scaled(train, reading)
-    scale = _ranges(train.rows) if scaled else _pixel_scale(sets, reading)
-    unscaled = train.rows if scaled and not tests else None
+    method = _scaling_method(train, reading)
+    scale = _scaling(train.rows, method, train.place) if method else _pixel_scale(sets, reading)
+    unscaled = train.rows if method and not tests else None
     if unscaled is not None:
         unscaled.flags.writeable = False  # `_float32_rows` does not change read-only rows
     fraction = len(train.rows) / sum(len(part.rows) for part in sets)
@@ -83,7 +82,7 @@ def assemble(
     test_rows = np.empty((0, rows.shape[1]), np.float32)
     for test in tests:
         test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
-        if scaled and np.isinf(test_rows).any():
+        if method and np.isinf(test_rows).any():
             problem = f"has values beyond the range of float32 when scaled like the training set {train.place}"
             raise DataError(f"{problem}; correct them, or open the data without scaling", test.place)
     warnings = _without_tiny(rows, train.feature_names)
@@ -93,7 +92,7 @@ def assemble(
     _without_tiny(test_rows, ())
     known = recognise([part.place for part in sets], rows, len(test_rows))
     train, *tests = _with_classes(sets, reading)
-    scaling = _scaling(scale, train, rows)
+    scaling = _known_scaling(scale, train, rows)
     missing, of_missing = _missing_cells(rows, test_rows, train)
     guesses = [*train.opened.guesses, *_scale_guesses(train, rows, scale, scaling, reading), *warnings, *of_missing]
     if len({name.casefold().lstrip("0") for name in train.label_names}) < len(train.label_names):
@@ -119,7 +118,7 @@ def assemble(
         image_shape=train.image_shape,
         source="; ".join(str(path) for path in paths),
         feature_names=() if train.image_shape else train.feature_names,
-        opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
+        opened=replace(train.opened, guesses=tuple(guesses), scaled=method),
         groups=train.groups,
         missing=missing,
         scaling=scaling,
@@ -146,10 +145,15 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
     return sets
 
 
-def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> NDArray[np.float64] | None:
-    """Return the minimum and the divisor of each feature, or None for unscaled tables and images of unknown scale."""
+def _scaling(rows: NDArray[Any], method: bool | str, place: str) -> Scaling:
+    """Return the scaling of a table by the quantiles or the ranges of its training rows."""
+    return quantiles(rows, place) if method == QUANTILES else ranges(rows)
+
+
+def _known_scaling(scale: Scaling | int, train: DataPart, rows: NDArray[np.float32]) -> Scaling | None:
+    """Return the scaling of each feature, or None for unscaled tables and images of unknown scale."""
     if not isinstance(scale, int):
-        return np.stack(scale)
+        return scale
     low, high = (each.reduce(rows, axis=None) for each in (np.fmin, np.fmax))
     if train.image_shape is None or low < -OVERSHOOT or high > 1 + OVERSHOOT:
         return None
@@ -159,8 +163,8 @@ def _scaling(scale: Scale | int, train: DataPart, rows: NDArray[np.float32]) -> 
 def _scale_guesses(
     train: DataPart,
     rows: NDArray[np.float32],
-    scale: Scale | int,
-    scaling: NDArray[np.float64] | None,
+    scale: Scaling | int,
+    scaling: Scaling | None,
     reading: ParseOptions,
 ) -> Iterator[Guess]:
     """Yield the guesses about the scale of the features."""
@@ -176,7 +180,7 @@ def _scale_guesses(
         yield Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need values of 0 … 1; {remedy}")
 
 
-def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[np.float32]:
+def scaled_rows(part: DataPart, scaling: Scaling | None) -> NDArray[np.float32]:
     """Return the rows of a data set, scaled in the same way as an earlier training set.
 
     Raises
@@ -184,23 +188,23 @@ def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[
     DataError
         If a number is not finite before or after scaling.
     """
-    rows = _float32_rows(part, 1 if scaling is None else (scaling[0], scaling[1]), NO_PROGRESS)
+    rows = _float32_rows(part, 1 if scaling is None else scaling, NO_PROGRESS)
     if np.isinf(rows).any():
         raise DataError("has values far beyond those of the training set; correct them", part.place)
     _without_tiny(rows, ())
     return rows
 
 
-def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return all rows of a table, scaled by the ranges of the given training rows, and the scaling.
+def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDArray[np.float32], Scaling]:
+    """Return all rows of a table, scaled by the ranges or quantiles of the given training rows, and the scaling.
 
     Raises
     ------
     DataError
-        If a scaled value exceeds the range of float32.
+        If a scaled value exceeds the range of float32, or if there are too few training rows for quantiles.
     """
     assert dataset.unscaled is not None
-    scaling = np.stack(_ranges(dataset.unscaled[training]))
+    scaling = _scaling(dataset.unscaled[training], dataset.opened.scaled, dataset.name)
     return scaled_rows(DataPart(dataset.unscaled, None, None, dataset.name, finite=True), scaling), scaling
 
 
@@ -307,8 +311,8 @@ def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     return (Guess(what, f"{listed_names(shared)}; the test error may be too low"),) * bool(shared)
 
 
-def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
-    """Return True if each feature must be scaled to 0 … 1."""
+def _scaling_method(train: DataPart, reading: ParseOptions) -> bool | str:
+    """Return True if each feature must be scaled by its range, or "quantile"."""
     if train.image_shape is not None:
         if reading.scaled:
             raise DataError("contains images, whose pixels share one scale; open them without scaling", train.place)
@@ -321,20 +325,13 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
         return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
 
-def _ranges(rows: NDArray[Any]) -> Scale:
-    """Return the minimum and the range of each feature. A constant feature, or one without values, has the range 1."""
-    low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
-    with np.errstate(invalid="ignore"):  # infinite values raise an error later, in the conversion to float32
-        return np.nan_to_num(low), np.where(high > low, high - low, 1.0)
-
-
-def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:
+def _to_float32(values: NDArray[Any], scale: Scaling | int) -> NDArray[np.float32]:
     """Return float32 values. Scale each feature in float64, or divide all values by `scale` if it is an integer."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if isinstance(scale, int):
             single = values.astype(np.float32)
             return single if scale == 1 else single / np.float32(scale)
-        return ((values - scale[0]) / scale[1]).astype(np.float32)
+        return scaled(values, scale).astype(np.float32)
 
 
 def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:
@@ -437,7 +434,7 @@ def _shape_text(part: DataPart) -> str:
     return f"{part.rows.shape[1]} features"
 
 
-def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | int:
+def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scaling | int:
     """Return the divisor that scales pixels to 0 … 1. For pixels below 0 or above 255, return their minimum and range.
 
     Raises
@@ -459,7 +456,7 @@ def _pixel_scale(parts: Sequence[DataPart], reading: ParseOptions) -> Scale | in
     if divisor > 1 or reading.scaled is False or not outside:
         return divisor
     low, high = (-1.0, 1.0) if low >= -1 and high <= 1 else (min(limits[0][0], 0.0), limits[0][1])
-    return np.full(train.rows.shape[1], low), np.full(train.rows.shape[1], high - low or 1.0)
+    return np.repeat([[low], [high - low or 1.0]], train.rows.shape[1], axis=1)
 
 
 def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
@@ -474,11 +471,11 @@ def _pixel_divisor(parts: Sequence[DataPart], low: float, high: float) -> int:
     return next(level for level in (16, 255, 1023, 4095, 16383, 65535) if high <= level)
 
 
-def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
+def _float32_rows(part: DataPart, scale: Scaling | int, progress: Progress) -> NDArray[np.float32]:
     """Check rows, scale them and convert them to float32, in blocks. Writeable float32 rows are changed in place."""
     source: NDArray[Any] = part.rows
     in_place = source.dtype == np.float32 and source.flags.c_contiguous
-    if in_place and part.finite and scale == 1:
+    if in_place and part.finite and isinstance(scale, int) and scale == 1:
         return source
     rows = source if in_place and source.flags.writeable else np.empty(source.shape, np.float32)
     for block in _blocks(source):

@@ -145,8 +145,9 @@ class Dataset:
     missing : ndarray of shape (n + m, d), bool, or None
         True for each missing cell of the training rows, then of the test rows; None if no cell is missing. Missing
         cells are NaN until they are filled.
-    scaling : ndarray of shape (2, d), or None
-        Offset and divisor of each feature: the scaled value is (value − offset) / divisor. None if the values of a
+    scaling : ndarray of shape (2, d) or (k, d), or None
+        Offset and divisor of each feature: the scaled value is (value − offset) / divisor. If the features are scaled
+        by quantiles: k quantiles of each feature, at equally spaced probabilities from 0 to 1. None if the values of a
         table are unchanged, or if the original scale of images is unknown.
     unscaled : ndarray of shape (n + m, d), or None
         If each feature of a table without a separate test set was scaled to 0 … 1: the rows before scaling, of any real

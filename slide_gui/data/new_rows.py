@@ -47,8 +47,8 @@ def read_new_rows(
         Names of these features; empty if the training set had no names.
     label_column : str
         Name or number (the first is 1) of the label column of the training set; empty if it had none.
-    scaling : ndarray of shape (2, d), or None
-        Offset and divisor of each feature, as in `Dataset.scaling`. With None, values are unchanged.
+    scaling : ndarray of shape (k, d), or None
+        Offset and divisor, or quantiles, of each feature, as in `Dataset.scaling`. With None, values are unchanged.
     reading : ParseOptions
         Options for reading the new table and its labels.
 

@@ -12,6 +12,9 @@ NO_COLUMN = "none"
 LABEL_NAMES = ("label", "labels", "class", "y", "target")
 """Column names that identify the labels of a table."""
 
+QUANTILES = "quantile"
+"""The value of `ParseOptions.scaled` that replaces each value by its quantile in the training set."""
+
 _MOST_BINS = 30
 
 
@@ -31,11 +34,12 @@ class ParseOptions:
         True if the images are stored column by column.
     left_out : tuple of str
         For text tables: columns that are not features, given by name or by number (the first is 1).
-    scaled : bool or None
-        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not allowed for pixels. If
-        rows are held out, the training set consists of the other rows. By default, features are scaled if a value in
-        the training file lies outside 0 … 1, or if all values are smaller than 1e-30. The threshold of the layers could
-        not separate such small values.
+    scaled : bool, "quantile" or None
+        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; "quantile" to replace each
+        value by its quantile in the training set, from 0 to 1. Neither is allowed for pixels. If rows are held out, the
+        training set consists of the other rows. By default, features are scaled by their ranges if a value in the
+        training file lies outside 0 … 1, or if all values are smaller than 1e-30. The threshold of the layers could not
+        separate such small values.
     bins : int or None
         Number of ranges into which numeric labels are divided. Each range is a class, and all ranges have about the
         same number of training rows. With 0, each number is a class, even if the numbers look like a quantity.
@@ -49,7 +53,7 @@ class ParseOptions:
     shape: tuple[int, ...] | None = None
     transposed: bool = False
     left_out: tuple[str, ...] = ()
-    scaled: bool | None = None
+    scaled: bool | str | None = None
     bins: int | None = None
     group: str | None = None
 
@@ -67,6 +71,8 @@ class ParseOptions:
             raise ValueError("features that are not pixels cannot be transposed; give the shape of the images")
         if self.scaled and self.shape:
             raise ValueError("pixels cannot be scaled one by one; scale only features that are not pixels")
+        if isinstance(self.scaled, str) and self.scaled != QUANTILES:
+            raise ValueError(f"scaled is {self.scaled!r}; give true, false or {QUANTILES!r}")
         if self.bins is not None and (type(self.bins) is not int or self.bins not in (0, *range(2, _MOST_BINS + 1))):
             raise ValueError(f"bins is {self.bins!r}; give 2 to {_MOST_BINS} ranges, or 0 for none")
         if self.label_column is not None and not self.label_column.strip():
@@ -122,8 +128,8 @@ class ParseReport:
         The reason why there are no labels, as a sentence without a subject; empty if there are labels.
     left_out : tuple of int
         Indices of the columns that are neither features nor labels, from 0.
-    scaled : bool
-        True if each feature was scaled to 0 … 1.
+    scaled : bool or "quantile"
+        True if each feature was scaled to 0 … 1 by its range, "quantile" if by its quantiles.
     quantity : bool
         True if the labels look like a quantity, so that there are no classes.
     labels_file : str
@@ -136,7 +142,7 @@ class ParseReport:
     guesses: tuple[Guess, ...] = ()
     unlabelled: str = ""
     left_out: tuple[int, ...] = ()
-    scaled: bool = False
+    scaled: bool | str = False
     quantity: bool = False
     labels_file: str = ""
 

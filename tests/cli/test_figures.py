@@ -17,6 +17,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data import generators
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import RECORD
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.model_file import fit_model, load_model, save_model
 from slide_gui.experiments.files.session import located, read_session
 from slide_gui.experiments.files.source import DataSource, image_text
@@ -185,10 +186,14 @@ def table(cli):
     return rows
 
 
-def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_to_the_byte(cli, table):
-    dataset = DataSource.of(["plants.csv"]).load()
-    result, model = run(dataset, RunSpec.from_document(cli(f"{TRAIN} --json").json["spec"])), load_model("model.npz")
+@pytest.mark.parametrize("scale", [None, "quantile"])
+def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_to_the_byte(cli, table, scale):
+    dataset = DataSource(paths=("plants.csv",), reading=ParseOptions(scaled=scale)).load()
+    trained = cli(f"{TRAIN} --save-model model.npz --json{' --quantiles' * bool(scale)}").json
+    result, model = run(dataset, RunSpec.from_document(trained["spec"])), load_model("model.npz")
     codes, margins = model.predict(dataset.test)
+    write("new.csv", [table[0], *(table[1 + k] for k in dataset.order[len(dataset.train) :])])
+    assert cli("predict model.npz new.csv --json").json["classes"] == [model.class_names[k] for k in codes]
     assert np.array_equal(np.flatnonzero(codes != dataset.test_labels), result.misclassified)
     assert margins.shape == codes.shape
     assert (model.label_column, model.class_names) == ("kind", ("a", "b", "c"))
@@ -459,8 +464,9 @@ def test_that_a_damaged_classifier_or_scale_is_refused(table, name):
         load_model("model.npz")
     del arrays[name]
     np.savez("model.npz", **arrays)
-    if name != "scaling":
-        with pytest.raises(DataError, match="exactly the arrays"):
+    for array in ([[0.0] * 3, [1.0, 0.0, 1.0]], [[0.0] * 3, [2.0] * 3, [1.0] * 3], [[0.0] * 3]):
+        np.savez("model.npz", **arrays | {"scaling": np.array(array)})
+        with pytest.raises(DataError, match="exactly the arrays" if name != "scaling" else "unsorted quantiles"):
             load_model("model.npz")
 
 

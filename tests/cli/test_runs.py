@@ -207,7 +207,7 @@ def test_that_ranges_of_noise_and_depth_include_both_ends_and_the_arguments_of_a
         DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
         DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True, left_out=("-a", "b"), bins=3, group="-c")),
         DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
-        DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(scaled="quantile"), held_out=HeldOut(0.0)),
         DataSource(paths=("x.csv",)),
     ):
         assert data_source(build_parser().parse_args(["fit", "x.csv", *source.words])) == source

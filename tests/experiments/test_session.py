@@ -167,7 +167,7 @@ _names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
     sharing=st.sampled_from(["none", "convolution"]),
     window=st.sampled_from([3, 9]),
     choices=st.lists(st.tuples(_names, _names, _names), max_size=4),
-    scaled=st.sampled_from([None, True, False]),
+    scaled=st.sampled_from([None, True, False, "quantile"]),
 )
 def test_that_every_session_survives_a_picture(pins, sample, noise, depth, sharing, window, choices, scaled):
     record = SessionRecord(
@@ -364,6 +364,10 @@ def test_that_a_saved_model_is_read_to_the_bit(tmp_path, name, shape, **paramete
     np.testing.assert_array_equal(scaled.rescaled(row, dataset), (row - 1) / 8)
     np.testing.assert_array_equal(scaled.rescaled(row, other), 3 * row + 0.25)
     np.testing.assert_array_equal(replace(scaled, scaling=None).rescaled(row, other), 24 * row + 3)
+    quantiles = np.repeat([[0.0], [4.0], [5.0]], 6, axis=1)
+    np.testing.assert_allclose(
+        replace(scaled, scaling=quantiles).rescaled(row, dataset), [0, 1 / 8, 1 / 4, 3 / 8, 0.5, 1]
+    )
     for one, other in zip(again.stack.layers, model.stack.layers, strict=True):
         np.testing.assert_array_equal(one.weights, other.weights)
         assert one.error == other.error
@@ -442,8 +446,8 @@ def test_that_members_must_be_exactly_those_of_the_manifest_and_a_compressed_one
     ("change", "message"),
     [
         ({"format": "other"}, "format of the file is not 'slide-gui model'"),
-        ({"format_version": 3}, "reads versions up to 2; update slide-gui"),
-        ({"format_version": True}, "reads versions up to 2"),
+        ({"format_version": 4}, "reads versions up to 3; update slide-gui"),
+        ({"format_version": True}, "reads versions up to 3"),
         ({"n_features": 0}, "n_features"),
         ({"n_samples": "many"}, "n_samples"),
         ({"image_shape": [2, 2]}, "image_shape"),

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
 
 from slide_gui import LinearImputer
 from slide_gui.core import imputation
@@ -380,18 +380,21 @@ def table(rows, scaled=True):
 CELLS = st.integers(-9, 9) | st.sampled_from([np.nan, 1e6 + 0.25, -(2.0**70)])  # large values are often held out
 
 
+@pytest.mark.parametrize("scale", [True, "quantile"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
 @given(
     npst.arrays(np.float64, st.tuples(st.integers(4, 14), st.integers(1, 4)), elements=CELLS),
     st.sampled_from([HeldOut(0.4, 3), *HeldOut(folds=3, seed=1).each]),
 )
-def test_that_a_divided_table_is_scaled_by_its_training_rows_alone(dtype, rows, held_out):
+def test_that_a_divided_table_is_scaled_by_its_training_rows_alone(dtype, scale, rows, held_out):
     rows = (np.nan_to_num(rows) % 128 if dtype == np.int16 else rows).astype(dtype)
-    whole = table(rows)
+    assume(scale is True or len(rows) > 5)  # quantiles need three training rows
+    whole = table(rows, scale)
     data = divide(divide(whole, HeldOut(0.5)), held_out)
     training = rows[data.order[: len(data.train)]]
     assume(not np.isnan(training).all(axis=0).any())
-    expected = MinMaxScaler().fit(training.astype(np.float64)).transform(rows[data.order].astype(np.float64))
+    method = MinMaxScaler() if scale is True else QuantileTransformer(n_quantiles=len(training))
+    expected = method.fit(training.astype(np.float64)).transform(rows[data.order].astype(np.float64))
     scaled = np.concatenate(data.known_cells)
     np.testing.assert_allclose(scaled, expected, rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(scaled_rows(DataPart(rows[data.order], None, None, "new"), data.scaling), scaled)

@@ -24,6 +24,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
+from slide_gui.data.scaling import is_scaling, scaled, unscaled
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -59,8 +60,8 @@ class FittedModel:
         Names of the features. Empty if the features have no names.
     label_column : str
         Name of the label column in the data table, or its number, counted from 1. Empty if there was no label column.
-    scaling : ndarray of shape (2, d), or None
-        Offset and divisor of each feature, as in `Dataset.scaling`.
+    scaling : ndarray of shape (k, d), or None
+        Offset and divisor, or quantiles, of each feature, as in `Dataset.scaling`.
     class_names : tuple of str
         Names of the classes that the classifier distinguishes. Empty if the model has no classifier.
     svm : SvmModel or None
@@ -99,8 +100,9 @@ class FittedModel:
         """Convert a row from the scaling of `dataset` to the scaling of the model. Images are returned unchanged."""
         if self.image_shape is not None or (self.scaling is None and dataset.scaling is None):
             return row
-        before, after = ((0.0, 1.0) if each is None else each for each in (dataset.scaling, self.scaling))
-        return np.asarray((row * before[1] + before[0] - after[0]) / after[1], np.float32)
+        values = row[None] if dataset.scaling is None else unscaled(row[None], dataset.scaling)
+        values = values if self.scaling is None else scaled(values, self.scaling)
+        return np.asarray(values[0], np.float32)
 
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
@@ -173,7 +175,7 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
 
 
 FORMAT = "slide-gui model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Format version of model files that contain a scaling or a classifier. All other model files have version 1."""
 
 _BLOCK = 4096  # Number of rows whose classes are predicted at a time.
@@ -218,7 +220,8 @@ def _document(model: FittedModel) -> dict[str, Any]:
     The manifest omits the feature names, the class names and the label column if they are empty.
     """
     stack = model.stack
-    version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
+    scaling = model.scaling
+    version = 1 if scaling is None and model.svm is None else 2 if scaling is None or len(scaling) == 2 else 3
     document: dict[str, Any] = {"format": FORMAT, "format_version": version}
     empty = {name for name in ("feature_names", "label_column", "class_names") if not getattr(model, name)}
     document |= {name: value for name, value in vars(model).items() if name not in {"stack", "scaling", "svm", *empty}}
@@ -323,7 +326,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     width, n_pairs = d * (depth + 1), k * (k - 1) // 2
     shapes: dict[str, tuple[int | None, ...]] = {f"weights_{layer}": (d, d + 1) for layer in range(1, depth + 1)}
     if "scaling" in members:
-        shapes["scaling"] = 2, d
+        shapes["scaling"] = None, d
     if k:
         shapes |= zip(_OF_SVM, ((None,), (width,), (None, width), (n_pairs, None), (n_pairs,)), strict=True)
     if sorted(info.filename for info in archive.infolist()) != sorted(f"{name}.npy" for name in (_MANIFEST, *shapes)):
@@ -331,8 +334,8 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     arrays = {name: _member(archive, name, shape, place) for name, shape in shapes.items()}
     layers = tuple(Layer(arrays[f"weights_{layer}"], float(error)) for layer, error in enumerate(errors, start=1))
     scaling = arrays.get("scaling")
-    if scaling is not None and not (scaling[1] > 0).all():
-        raise DataError(f"the scaling divides a feature by a number ≤ 0; {_REMEDY}", place)
+    if scaling is not None and not is_scaling(scaling):
+        raise DataError(f"the scaling divides a feature by a number ≤ 0, or has unsorted quantiles; {_REMEDY}", place)
     model = replace(model, stack=replace(model.stack, layers=layers), scaling=scaling)
     return replace(model, svm=_svm_of(arrays, width, depth, place)) if k else model
 

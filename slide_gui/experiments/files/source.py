@@ -14,7 +14,7 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
-from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, QUANTILES, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _LARGEST_IMAGE = 16 << 20  # bytes
@@ -103,10 +103,11 @@ class DataSource:
         reading, held_out = self.reading, self.held_out
         shape = None if reading.shape is None else "x".join(map(str, reading.shape)) or "none"
         values = {"label-column": reading.label_column, "shape": shape, "bins": reading.bins, "group": reading.group}
-        switches = {"header": reading.header, "scale": reading.scaled}
+        quantiles = reading.scaled == QUANTILES
+        switches = {"header": reading.header, "scale": None if quantiles else reading.scaled}
         words = [word for name, value in values.items() if value is not None for word in option_words(name, value)]
         words += [f"--{'' if on else 'no-'}{name}" for name, on in switches.items() if on is not None]
-        words += ["--transposed"] * reading.transposed
+        words += ["--quantiles"] * quantiles + ["--transposed"] * reading.transposed
         words += [word for name in reading.left_out for word in option_words("leave-out", name)]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]

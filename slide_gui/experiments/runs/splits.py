@@ -212,7 +212,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
     fraction of the rows is held out rather than a fold, every class keeps at least one training row. Rows without
     labels are treated as one class. If the data have groups, each group is held out as a whole or not at all. In this
     case, the class proportions are only approximate, and a class can lack training rows. If the features of a table are
-    scaled to 0 … 1, they are rescaled according to their ranges in the training rows.
+    scaled to 0 … 1, they are rescaled according to their ranges or quantiles in the training rows.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
 def _scaled_by(
     training: Indices | slice, dataset: Dataset, rows: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-    """Return all rows and their scaling. If a table is scaled, the ranges of its training rows define the scaling."""
+    """Return all rows and their scaling. If a table is scaled, its training rows alone define the scaling."""
     if dataset.unscaled is None:
         return rows, dataset.scaling
     from slide_gui.data.assemble import rescaled  # The import is deferred, so that the window opens sooner.

@@ -25,7 +25,8 @@ from PySide6.QtWidgets import (
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import unused
 from slide_gui.data.readers.parts import SMALLEST_SQUARE, by_columns
-from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport, requested_column
+from slide_gui.data.reading import NO_COLUMN, QUANTILES, ParseOptions, ParseReport, requested_column
+from slide_gui.data.scaling import unscaled
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
@@ -187,8 +188,10 @@ class ReadingPreview(QFrame):
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
         self.transposed = self._check(row, "By columns", tip)
-        tip = "Scale each feature so that its values in the training rows range from 0 to 1"
-        self.scaled = self._check(row, "Scaled to 0–1", tip)
+        tip = "Map each feature to 0…1 by its range, or by its quantiles with the median at 0.5, in the training rows"
+        self.scaled = self._box(row, "Scale", tip)
+        for text, method in (("unchanged", False), ("range", True), ("quantiles", QUANTILES)):
+            self.scaled.addItem(text, method)
         row.addStretch(2)
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
@@ -270,7 +273,7 @@ class ReadingPreview(QFrame):
             self.shape.addItem(" × ".join(map(str, shape)) or "not images", shape)
         self.shape.setCurrentIndex(shapes.index(dataset.image_shape or ()))
         self.transposed.setChecked(reading.transposed)
-        self.scaled.setChecked(opened.scaled)
+        self.scaled.setCurrentIndex(self.scaled.findData(opened.scaled))
 
     def _source_options(self) -> ParseOptions:
         source = self._workspace.source
@@ -290,6 +293,7 @@ class ReadingPreview(QFrame):
             return
         self.transposed.setVisible(bool(shape))
         self.scaled.setVisible(not shape)
+        self._captions[self.scaled].setVisible(not shape)
         for widget in (self.left_out, self.groups, self._captions[self.groups]):
             widget.setVisible(not shape and bool(dataset.opened.columns))
         if shape:
@@ -316,13 +320,14 @@ class ReadingPreview(QFrame):
     def _show_table(self, dataset: Dataset) -> None:
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
-        low, size = np.array([0.0, 1.0])[:, None] if dataset.scaling is None else dataset.scaling[:, :shown]
+        scaling = np.repeat([[0.0], [1.0]], shown, axis=1) if dataset.scaling is None else dataset.scaling[:, :shown]
         # Show the original values from the file, because users do not know the values scaled to 0–1.
-        rows = low + size * dataset.train[:_SHOWN_ROWS, :shown]
+        rows = unscaled(dataset.train[:_SHOWN_ROWS, :shown], scaling)
         if dataset.missing is not None:
             rows[dataset.missing[: len(rows), :shown]] = np.nan
         # Restoring the original values causes rounding errors. Round to the number of digits that float32 can store.
-        digits = 6 - np.ceil(np.log10(np.maximum(np.broadcast_to(size, shown), 1e-30))).astype(int)
+        size = scaling[1] if len(scaling) == 2 else scaling[-1] - scaling[0]
+        digits = 6 - np.ceil(np.log10(np.maximum(size, 1e-30))).astype(int)
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]), names[feature])
             for row, value in enumerate(rows[:, feature].tolist(), start=1):
@@ -364,7 +369,8 @@ class ReadingPreview(QFrame):
         left_out = before.left_out if chosen == {*opened.left_out} else tuple(opened.columns[n] for n in sorted(chosen))
         if label not in (None, NO_COLUMN, before.label_column):
             left_out = tuple(each for each in left_out if each not in (str(k + 1), opened.columns[k]))
-        scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
+        method = self.scaled.currentData()
+        scaled = before.scaled if method == opened.scaled else method
         g = self.groups.currentIndex()
         group = before.group if g == _group_index(before, opened) else names[g - 1] if g else None
         # If the user has changed whether the file has a header line, the column names are unknown until the file is

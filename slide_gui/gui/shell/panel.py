@@ -12,6 +12,7 @@ from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS, SHARING, SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
+from slide_gui.data.reading import QUANTILES
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
@@ -417,7 +418,7 @@ class ParameterPanel(VerticalScroll):
         if dataset.image_shape:
             what = f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"
         if dataset.opened.scaled:
-            what = f"{what}, scaled to 0–1"
+            what = f"{what}, scaled to {'quantiles' if dataset.opened.scaled == QUANTILES else '0–1'}"
         if dataset.n_missing:
             what = f"{what}\n{counted(dataset.n_missing, 'missing cell')} filled"
         column = dataset.opened.label_column
