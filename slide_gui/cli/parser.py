@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import re
 import time
 import warnings
 from collections.abc import Sequence
@@ -78,6 +79,8 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
         self.register("action", None, _StoreOnce)
+        # Without this pattern, argparse takes -1e-3 for an option.
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$", re.IGNORECASE)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
         """Add the options of the subcommand on the first call, then parse as `argparse` does.

@@ -59,6 +59,8 @@ USAGE = {
     "copies tiny.npz --shown 3": "shown is 3; it must be one of 1, 2, 4",
     "copies tiny.npz --pixel 9,9": "expected ROW,COLUMN",
     "train tiny.npz --evaluate validation": "validation",
+    "train tiny.npz -C -1e-3": "C is -0.001; it must be a number of at least 1e-30",
+    "train tiny.npz --threshold -1e300": "threshold is -1e+300; it must be within ±1e38",
     "train tiny.npz --method magic": "method is 'magic'; it must be one of",
     "train tiny.npz --widths 1,two": "widths is '1,two'; it must be learn, median or numbers from 1e-100",
     "train tiny.npz --figure picture.pdf": "must begin with confusion or widths and end in .pdf",

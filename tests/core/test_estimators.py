@@ -250,7 +250,7 @@ def test_that_a_fit_reports_to_the_end_and_can_be_cancelled_in_both_parts():
 
 
 def test_that_one_class_missing_labels_and_svm_parameters_are_refused_before_anything_is_fitted():
-    for name, wrong in {"C": -1.0, "widths": "mean"}.items():
+    for name, wrong in (("C", -1.0), ("C", 1e-40), ("widths", "mean")):
         with pytest.raises(ValueError, match=f"{name} is .*{wrong}.*; it must be"):
             SLIDEClassifier(**{name: wrong}).fit(images(n=10), np.arange(10) % 2, progress=StopAfter(1))
     with pytest.raises(ValueError, match="y has one class, 1; the number of classes has to be greater than one"):

@@ -184,11 +184,12 @@ def test_that_a_step_to_a_point_without_a_solution_is_not_taken(monkeypatch):
     assert best_step(found.history).objective < found.history[0].objective
 
 
+@pytest.mark.parametrize(("C", "remedy"), [(None, "give C or the widths"), (1e9, "reduce C, choose the")])
 @pytest.mark.parametrize("near", [(), (((1.0, 1.0, 1.0), 1.0),)])
-def test_that_learning_ends_with_a_remedy_if_no_SVM_converges(monkeypatch, near):
+def test_that_learning_ends_with_a_remedy_if_no_SVM_converges(monkeypatch, near, C, remedy):
     monkeypatch.setattr(svm_widths, "evaluate", Mock(side_effect=NotConverged("no")))
-    with pytest.raises(ValueError, match="did not converge; give C or the widths"):
-        learned(*layers(60), "span", near=near)
+    with pytest.raises(ValueError, match=f"did not converge; {remedy}"):
+        learned(*layers(60), "span", near=near, C=C)
 
 
 def _learned(widths, C):

@@ -408,6 +408,9 @@ def test_that_cancel_and_other_data_stop_training_and_sweep_and_the_sweep_is_off
         open_data(window, labelled())
         wait(lambda words=words: curves.status.text().startswith(words))
     assert [runs.svm.loss, show_page(window, "classifier").svm().loss] == ["hinge"] * 2, "the sweep continues with it"
+    classifier.train_button.click()
+    assert not window.notice.isVisible()
+    runs.stop()
 
 
 def test_that_a_run_of_another_results_version_is_listed_and_computed_again(window, tmp_path):

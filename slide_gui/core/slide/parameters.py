@@ -186,7 +186,7 @@ class StackParameters:
             noise=check_noise(self.noise),
             ridge=check_ridge(self.ridge),
             depth=check_integer("depth", self.depth, 0, MOST_LAYERS),
-            threshold=check_number("threshold", self.threshold),
+            threshold=check_number("threshold", self.threshold, least=-1e38, below=1e38, needed="within ±1e38"),
             dtype=check_dtype(self.dtype),
             batch_size=check_integer("batch_size", self.batch_size, 1),
             window=int(self.window),

@@ -104,7 +104,9 @@ class SvmParameters:
         check_choice("loss", self.loss, LOSSES)
         C, max_iter = self.C, self.max_iter
         if C is not None:
-            C = check_number("C", C, positive=True, needed="a positive number, or None to select C automatically")
+            # With a smaller C, 1 / C would overflow in float32.
+            needed = "a number of at least 1e-30, or None to select C automatically"
+            C = check_number("C", C, least=1e-30, needed=needed)
         if max_iter is not None:
             max_iter = check_integer("max_iter", max_iter, 1, otherwise=", or None for no limit")
         return replace(

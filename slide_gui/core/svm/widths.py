@@ -397,9 +397,12 @@ def learn_widths(
     if not history and near:
         return learn_widths(sample, parameters, progress=steady)
     if not history:
+        remedy = "give C or the widths, or learn on fewer rows"
+        if parameters.C is not None:
+            remedy = "reduce C, choose the criterion press, or give the widths"
         raise ValueError(
             f"the {objective.criterion} criterion is not finite at any starting point on these {len(sample.rows)} rows "
-            "because the SVM did not converge; give C or the widths, or learn on fewer rows"
+            f"because the SVM did not converge; {remedy}"
         )
     best = best_step(history)
     C = best.C if parameters.C is None else parameters.C

@@ -122,6 +122,7 @@ class TourCard(QFrame):
         """Set the text of the label `state`, and let screen readers announce it together with the text of the card."""
         plain = f"{self.action.text()} {self.result.text()}".replace("*", "")
         self.state.setText(state)
+        self._fit()
         self.setAccessibleName(f"Tour, {state}: {self._title.text()}")
         self.setAccessibleDescription(plain)
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, f"{state}. {self._title.text()} {plain}"))

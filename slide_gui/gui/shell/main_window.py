@@ -253,6 +253,7 @@ class MainWindow(QMainWindow):
         self.workspace.rested.connect(self.follow)
         CommandUpdates(self)
         self.notice.shown_changed.connect(self.follow)
+        self.session.started.connect(self._hide_event)
         self.session.place_changed.connect(self._show_where_runs_are_computed)
         self.faults.reported.connect(self._show_fault)
         self.opening.files_chosen.connect(self.open_files)
@@ -465,6 +466,12 @@ class MainWindow(QMainWindow):
         """Show the new page without the full screen and without a notice about a file exported from the old page."""
         self.set_full(self.is_full and page == "weights")
         if self.notice.message.path:
+            self.notice.hide()
+
+    @Slot()
+    def _hide_event(self) -> None:
+        """Hide a notice about an event, such as the end of an earlier training, unless it offers a remedy."""
+        if self.notice.message.kind == "information" and not self.notice.message.remedy:
             self.notice.hide()
 
     @Slot()

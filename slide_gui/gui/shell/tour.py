@@ -319,7 +319,8 @@ class Tour(QObject):
         if self.control is None or not self.control.isVisible():
             self.control = _visible(window, stop.control)
         self.outline.surround(self.control)
-        if not self.outline.isVisible():
+        # At first, the card may cover a part of the control. Later, the user may have scrolled the control away.
+        if self._first is _UNSEEN or not self.outline.isVisible():
             _scroll_to(self.control)
 
     @Slot()

@@ -117,10 +117,13 @@ class RunController(QObject):
 
     Signals
     -------
+    started()
+        A training, trial or sweep started.
     result_changed()
         The attribute `result` changed.
     """
 
+    started = Signal()
     result_changed = Signal()
 
     def __init__(self, workspace: Workspace, library: RunLibrary, cluster: ClusterController, parent: QObject) -> None:
@@ -236,6 +239,7 @@ class RunController(QObject):
             return _Trained(results[-1], rate, rows)
 
         self.training.start(work, RunProgress())
+        self.started.emit()
 
     @Slot()
     def _show_trained(self) -> None:
@@ -346,6 +350,7 @@ class RunController(QObject):
         self.requested_sweep, self.sweep.latest = sweep, None
         self.drop_estimate()
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
+        self.started.emit()
 
     def restore_sweep(self, text: str) -> None:
         """Set `requested_sweep` to the sweep of a session, given as JSON, unless it was requested on other data.
@@ -372,6 +377,7 @@ class RunController(QObject):
         self.trial.stop(forget=True)
         self.drop_estimate()
         self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget, started=time.monotonic()))
+        self.started.emit()
 
     def stop(self) -> None:
         """Stop training, the estimate, the trial and the sweep if they are running. Finished runs remain stored."""

@@ -35,11 +35,14 @@ class Session(QObject):
         The property `busy` may have changed.
     place_changed()
         The user changed where runs are computed, or the state of the connection to workers changed.
+    started()
+        A training, trial or sweep started.
     """
 
     status_changed = Signal(object)
     busy_changed = Signal()
     place_changed = Signal()
+    started = Signal()
 
     def __init__(self, store: Path, parent: QObject | None = None, *, settings: QSettings) -> None:
         super().__init__(parent)
@@ -85,7 +88,9 @@ class Session(QObject):
         """Return the controller of training, live estimates, sweeps and trials."""
         from slide_gui.gui.state.runs import RunController
 
-        return RunController(self.workspace, self.library, self.cluster, self)
+        runs = RunController(self.workspace, self.library, self.cluster, self)
+        runs.started.connect(self.started)
+        return runs
 
     @property
     def built_runs(self) -> "RunController | None":
