@@ -31,7 +31,6 @@ from slide_gui.experiments.sweeps.selection import (
     choose,
     chosen_places,
     final_points,
-    final_spec,
     mean_rate,
     pooled,
 )
@@ -233,12 +232,12 @@ def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
         second = plan_sweep(asked, DATA, store.runs())
         assert (second.n_runs, second.n_stored, second.measured) == (15, 7, True)
         assert str(second).startswith("15 runs, 7 already stored, about ")
-        changes = {"noise": 2.0}, {"depth": 99}, {"setting": None}, {"fingerprint": "other data"}
-        odd = [replace(line, **change) for line in store.runs() for change in changes]
+        odd = [replace(line, **change) for line in store.runs() for change in OTHERS]
         assert not plan_sweep(asked, DATA, odd).measured
         assert plan_sweep(replace(asked, choose="each"), DATA, store.runs()).n_runs == 16
         one = replace(asked, choose="each", noises=(0.2,), depths=(1,))
         assert plan_sweep(one, DATA, ()).n_runs == 3  # both splits share the run on the test set
+        assert plan_sweep(replace(one, base=replace(QUICK, method="sda")), DATA, ()).n_runs == 4  # epochs can differ
         whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())
         assert (str(whole), whole.seconds) == ("7 runs, all already stored", 0.0)
 
@@ -379,9 +378,10 @@ def test_that_the_best_is_named_or_the_reason_why_not_and_the_final_run_is_the_c
     selected = candidate(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")
     (point,) = final_points([selected])
     assert replace(point, spec=selected.point.spec) == selected.point
-    assert point.spec == final_spec(selected.point.spec)
     changed = {"training": "whole", "evaluate": "test", "labels": None, "fit_rows": "training"}
     assert point.spec == replace(selected.point.spec, **changed).checked()
+    stopped = replace(candidate(0.1, method="sda", sda=SdaParameters(fine_tuning_epochs=90, patience=3)), best_epoch=7)
+    assert final_points([stopped])[0].spec.sda == SdaParameters(fine_tuning_epochs=7), "the epochs to train again"
 
 
 SELECTED_DATA = rectangles(60, 40)

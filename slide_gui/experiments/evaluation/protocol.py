@@ -219,9 +219,7 @@ class CellPlan:
 
     def final(self, point: SweepPoint, epochs: int | None = None) -> SweepPoint:
         """Return the run that evaluates a candidate on the test set. `epochs` is the number of fine-tuning epochs."""
-        spec = final_spec(point.spec)
-        if epochs is not None and spec.sda is not None:
-            spec = replace(spec, sda=replace(spec.sda, fine_tuning_epochs=epochs, patience=SdaParameters().patience))
+        spec = final_spec(point.spec, epochs)
         if self.retune_rows is not None:
             spec = replace(spec, svm=replace(spec.svm, retune_rows=self.retune_rows))
         return replace(point, spec=spec.checked())

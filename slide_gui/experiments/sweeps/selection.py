@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from slide_gui.core.sda.model import SdaParameters
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
@@ -227,15 +228,23 @@ def _place(point: SweepPoint) -> float:
 
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
-    """Return the selected points, but with runs that train on the whole training set and evaluate on the test set."""
-    return tuple(replace(result.point, spec=final_spec(result.point.spec)) for result in chosen)
+    """Return the selected points, but with the runs that evaluate them on the test set (`final_spec`)."""
+    return tuple(replace(each.point, spec=final_spec(each.point.spec, each.best_epoch)) for each in chosen)
 
 
-def final_spec(spec: RunSpec) -> RunSpec:
+def final_spec(spec: RunSpec, epochs: int | None = None) -> RunSpec:
     """Return the run that trains a candidate on the whole training set, with all labels, and tests it.
 
     The representation is also fitted on the whole training set. If `spec` starts from the kernel widths of another
     run, the other run is also replaced by one that trains on the whole training set.
+
+    Parameters
+    ----------
+    epochs : int, optional
+        Number of fine-tuning epochs of a network: the epoch after which it had the smallest validation error. The
+        whole training set leaves no validation rows for early stopping. Default: the number in `spec`.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour)
+    if epochs is not None and spec.sda is not None:
+        spec = replace(spec, sda=replace(spec.sda, fine_tuning_epochs=epochs, patience=SdaParameters().patience))
     return replace(spec, training="whole", evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

@@ -10,7 +10,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import different_splits
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
@@ -106,10 +106,12 @@ def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored
     shape = RunShape.of(dataset)
     cost = measured_cost(stored, {point.spec.fingerprint: shape for point in points})
     wanted, n_final = _with_neighbours((point.spec for point in points), known), 0
-    # Splits that select the same noise level and depth share one run on the whole training set. As long as results are
-    # missing, the selection is unknown, so the largest possible number of such runs is counted.
+    # Splits that select the same noise level and depth share one run on the whole training set, but networks can stop
+    # after different epochs. As long as results are missing, the selection is unknown, so the largest possible number
+    # of such runs is counted.
     if rule != "none" and wanted.keys() - known.keys():
-        places = {(point.fold, point.spec.stack.noise, point.depth, point.seed) for point in points}
+        splits = [point.split * METHODS[point.spec.method].fine_tunes for point in points]
+        places = {(p.fold, p.spec.stack.noise, p.depth, p.seed, n) for p, n in zip(points, splits, strict=True)}
         n_final = min(len({_group(point, rule) for point in points}), len(places))
     elif rule != "none":
         results = [PointResult.of(point, known[point.spec.hash]) for point in points]
