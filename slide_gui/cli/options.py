@@ -530,15 +530,19 @@ _SDA = {
 }
 
 
-def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `slide-gui train` for autoencoders, scikit-learn estimators, and training on few labels."""
+def add_network_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `slide-gui train` and `slide-gui sweep` for autoencoders."""
     usual = SdaParameters()
-    about = f"--noise is the noise level of every layer (default: {usual.noise:g})."
+    about = f"--noise is the noise level of every layer, one number (default: {usual.noise:g})."
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", about)
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"
     group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
     add_fields(group, usual, **_SDA)
     group.add_argument("--rows-a-step", type=int, metavar="N", help=f"mini-batch size (default: {usual.batch_size})")
+
+
+def add_method_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `slide-gui train` for scikit-learn estimators and training on few labels."""
     group = parser.add_argument_group("scikit-learn")
     for name, place, example in (
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
@@ -620,6 +624,8 @@ def _used_values(base: RunSpec) -> dict[str, Any]:
 def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:
     """Return the parameters of the autoencoders from the arguments, with defaults for those not given."""
     values = given(arguments, "n_units", "noise", *_SDA)
+    for noise in getattr(arguments, "noises", None) or ():  # `slide-gui sweep` accepts one noise level of autoencoders
+        values["noise"] = noise
     if (rows := getattr(arguments, "rows_a_step", None)) is not None:
         values["batch_size"] = rows
     with usage():

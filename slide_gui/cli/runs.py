@@ -40,6 +40,7 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, every_fold=True)
     options.add_stack_options(parser, of_runs=True)
     options.add_run_options(parser)
+    options.add_network_options(parser)
     options.add_method_options(parser)
     text = "index of the split (default: 0); splits 0 to 4 are the folds of one cross-validation"
     parser.add_argument("--split", type=int, default=0, metavar="N", help=text)
@@ -145,6 +146,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser, every_fold=True)
     options.add_stack_options(parser, axes=True, of_runs=True)
     options.add_run_options(parser)
+    options.add_network_options(parser)
     options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
     option("--splits", type=int, default=1, metavar="N", help="number of splits, 5 for cross-validation (default: 1)")
@@ -180,8 +182,10 @@ def _sweep(arguments: argparse.Namespace) -> int:
     noises, depths = arguments.noises or (usual.noise,), arguments.depths or (usual.depth,)
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
-    if not METHODS[choices["method"]].stacked and options.given(arguments, "noises", "depths"):
-        raise UsageError(f"{choices['method']} has no SLIDE layers to compare; leave out --noise and --depth")
+    method = METHODS[choices["method"]]
+    if not method.stacked and (arguments.depths or len(arguments.noises or ()) > method.network):
+        remedy = "give one --noise, and leave out --depth" if method.network else "leave out --noise and --depth"
+        raise UsageError(f"{method.key} has no SLIDE layers to compare; {remedy}")
     source = options.data_source(arguments, evaluate="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, arguments.figure, [source])
     if arguments.seeds and arguments.seed and source.paths:

@@ -93,6 +93,7 @@ USAGE = {
     "sweep tiny.npz --store r --choose": "add --on-split",
     "sweep tiny.npz --store r --pooled": "needs --choose",
     "sweep tiny.npz --store r --method raw-svm --noise 0.3": "raw-svm has no SLIDE layers to compare; leave out",
+    "sweep tiny.npz --store r --method sda --noise 0.1,0.3": "sda has no SLIDE layers to compare; give one --noise",
     "sweep --store r --seeds 0 1 tiny.npz": "invalid int value: 'tiny.npz'; write DATA before the options",
     "sweep tiny.npz --store r --kept 0.9": "--kept has no effect on this run of method slide-svm; leave it out",
     "sweep tiny.npz --store r --splits 0": "it must be from 1 to 1000",

@@ -12,6 +12,8 @@ import pytest
 
 from slide_gui.cli.options import data_source
 from slide_gui.cli.parser import build_parser
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import HeldOut
@@ -20,6 +22,7 @@ from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.files.session import located, read_session
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.result import NetworkRecord
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.store.store import RunStore
@@ -110,6 +113,20 @@ def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny
     assert f"best on validation: {place_name(*place)}\n" in cli(line).out
 
 
+def test_that_a_sweep_trains_each_network_again_for_the_epochs_after_which_it_stopped(cli, tiny):
+    line = "sweep tiny.npz --method sda --units 9 --noise 0.1 --pretraining-epochs 1 --patience 2 --rows-a-step 7"
+    document = cli(f"{line} --on-split --splits 2 --choose --store s.sqlite --json").json
+    with RunStore("s.sqlite") as store:
+        stopped, final = ([store.load(each["hash"]) for each in document[name]] for name in ("points", "chosen"))
+    data, sda = DataSource(paths=("tiny.npz",)).load(), SdaParameters((9,), 0.1, pretraining_epochs=1, batch_size=7)
+    assert {each.spec.sda for each in stopped} == {replace(sda, patience=2)}
+    for epochs, tested in zip([each.network.best_epoch for each in stopped], final, strict=True):
+        assert tested.spec.sda == replace(sda, fine_tuning_epochs=epochs)
+        oracle = fine_tune(pretrain(data.train, tested.spec.sda), data.train, data.train_labels, 2)
+        assert tested.network == NetworkRecord(oracle.history.epochs, epochs)
+        assert [*tested.misclassified] == [*np.flatnonzero(oracle.scores(data.test).argmax(1) != data.test_labels)]
+
+
 def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
     figures = ["confusion.svg", "confusion.csv", "widths.svg", "widths.csv"]
     cli("train tiny.npz --depth 1 --starts 1 --figure", *figures)
@@ -134,10 +151,7 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
         ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80 % of variance, 40 labels"),
         ("--method slide-white-svm --kept 0.8 --depth 1", "SLIDE + White, noise 1−p = 0.3, depth 1, 80 % of variance"),
         ("--method slide-svm-without-input --depth 1", "; shares of kernel exponent: h¹ 1.00"),
-        (
-            "--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2 --noise 0.1 --rows-a-step 7",
-            "SdA, units 9–8, noise 0.1, 1 epoch per layer, learning rate 0.005, fine-tuning rate 0.005",
-        ),
+        ("--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2", "SdA, units 9–8, noise 0.25, 1 ep"),
     ],
 )
 def test_that_other_methods_are_trained_and_described(cli, tiny, options, text):

@@ -26,7 +26,6 @@ from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.experiments.runs.splits import split_rows, stratified_sample
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.experiments.sweeps.selection import final_spec
 from slide_gui.progress import Cancelled, Stage
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
@@ -377,31 +376,14 @@ def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders():
 
 def test_that_sda_is_the_network_stopped_early_on_the_validation_rows():
     found = run(DATA, spec(DATA, method="sda", sda=SMALL, training="split", split=1))
-    inside, outside = split_rows(DATA.train_labels, 1, 0)
-    codes = DATA.train_labels
-    oracle = fine_tune(
-        pretrain(DATA.train, SMALL), DATA.train[inside], codes[inside], 2, (DATA.train[outside], codes[outside])
-    )
+    X, codes = DATA.train, DATA.train_labels
+    inside, outside = split_rows(codes, 1, 0)
+    oracle = fine_tune(pretrain(X, SMALL), X[inside], codes[inside], 2, (X[outside], codes[outside]))
     wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)
     np.testing.assert_array_equal(found.misclassified, wrong)
     assert found.classifier is found.validation_loss is None  # only margins have a hinge loss
     assert found.network == NetworkRecord(oracle.history.epochs, oracle.best_epoch)
     assert StoredRun.of(found).best_epoch == oracle.best_epoch in range(1, 6)
-
-
-def test_that_a_refitted_network_is_trained_on_the_whole_training_set_for_the_epochs_where_it_stopped():
-    parameters = replace(SMALL, fine_tuning_epochs=30, patience=2)
-    asked = spec(DATA, method="sda", sda=parameters, training="split", evaluate="validation", fit_rows="split")
-    stopped = run(DATA, asked)
-    epochs = stopped.network.best_epoch
-    assert epochs < 30
-    found = run(DATA, replace(final_spec(stopped.spec), sda=replace(stopped.spec.sda, fine_tuning_epochs=epochs)))
-    codes, refitted = DATA.train_labels, replace(SMALL, fine_tuning_epochs=epochs)
-    oracle = fine_tune(pretrain(DATA.train, refitted), DATA.train, codes, 2)
-    wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)
-    np.testing.assert_array_equal(found.misclassified, wrong)
-    assert (found.n_train, found.validation_error) == (len(DATA.train), None)
-    assert found.network == NetworkRecord(oracle.history.epochs, epochs)
 
 
 def test_that_shared_networks_change_no_bit_and_are_trained_once():
