@@ -486,6 +486,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-C", type=float, metavar="C", help="penalty for errors (default: selected by cross-validation)")
     text = f"largest number of rows on which the widths are learned (default: {usual.subset_size})"
     group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
+    text = "largest number of rows on which the selected widths and C are finally adjusted"
+    add_fields(group, usual, retune_rows=text)
     group = parser.add_argument_group("rows")
     rows = group.add_mutually_exclusive_group()
     for flag, key, more in (("--whole", "whole", " (default)"), ("--on-split", "split", "")):
@@ -558,7 +560,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--fit-rows", metavar="ROWS", help=text)
 
 
-_SVM = ("widths", "criterion", "loss", "C", "starts", "subset_size")
+_SVM = ("widths", "criterion", "loss", "C", "starts", "subset_size", "retune_rows")
 _FLAGS = {"n_units": "--units", "subset_size": "--subset", "C": "-C"}
 
 

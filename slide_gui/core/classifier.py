@@ -31,6 +31,8 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         Same as in `MultiWidthSVC`. If `widths` are numbers, give one for each layer that the SVM uses.
     include_input : bool, default=True
         True if the SVM uses the input h⁰ in addition to h¹, …, hˡ. If False, `depth` must be at least 1.
+    retune_rows : int, default=10000
+        Same as in `MultiWidthSVC`.
 
     Attributes
     ----------
@@ -96,6 +98,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         window: int = 9,
         image_shape: tuple[int, ...] | None = None,
         include_input: bool = True,
+        retune_rows: int = 10_000,
     ) -> None:
         store_parameters(self, locals())
 

@@ -45,10 +45,10 @@ def test_that_features_below_the_threshold_are_reported(line, cli, tiny):
 
 
 def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run_under_a_new_name(cli, tiny):
-    line = "train tiny.npz --noise 0.4 --depth 1 --starts 1 --on-split --split 1 --seed 3 --json -o runs.sqlite"
+    line = "train tiny.npz --noise 0.4 --depth 1 --starts 1 --retune-rows 50 --on-split --split 1 --seed 3 -o r --json"
     document = cli(line).json
     dataset = DataSource(paths=("tiny.npz",)).load()
-    stack, svm = StackParameters(noise=0.4, depth=1), SvmParameters(starts=1)
+    stack, svm = StackParameters(noise=0.4, depth=1), SvmParameters(starts=1, retune_rows=50)
     spec = RunSpec(dataset.fingerprint, stack=stack, svm=svm, split=1, seed=3, training="split")
     expected = run(dataset, spec)
     assert document["hash"] == spec.hash
@@ -56,7 +56,7 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run_unde
     assert document["misclassified"] == expected.misclassified.tolist()
     assert tuple(document["classifier"]["widths"]) == expected.classifier.widths
     assert document["validation_error"] == expected.validation_error
-    with RunStore("runs.sqlite") as store:
+    with RunStore("r") as store:
         assert store.load(spec.hash).error == expected.error
     assert cli(line).json == document  # the times are equal, so nothing was computed again
     Path("tiny.npz").rename("new.npz")

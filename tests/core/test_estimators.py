@@ -202,7 +202,7 @@ def test_that_a_grid_over_depth_equals_the_composition_by_hand():
 def test_that_one_width_per_layer_is_learned_and_every_parameter_is_passed_on():
     X, y = squares()
     own = {"noise": 0.6, "depth": 2, "threshold": 0.4, "ridge": 1e-3, "dtype": "float64", "batch_size": 77}
-    of_svm = {"criterion": "span", "starts": 1, "subset_size": 80, "retune": False, "tol": 1e-4, "random_state": 3}
+    of_svm = {"criterion": "span", "starts": 1, "subset_size": 80, "retune_rows": 70, "tol": 1e-4, "random_state": 3}
     model = SLIDEClassifier(**own, **of_svm).fit(X, y)
     slide = SLIDE(**own).fit(X)
     svm = MultiWidthSVC(3, **of_svm).fit(slide.transform(X), y)

@@ -72,8 +72,9 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Number of gradient descents, each from one of the best points of a grid of widths and C.
     retune : bool, default=True
         If True, all widths that were learned on a subset are multiplied by one common factor. C is also adjusted,
-        unless it is given. The factor and C are selected on a held-out fifth of at most 10 000 rows; the held-out rows
-        are outside the subset. Nothing is adjusted if fewer than a fifth of all rows are outside the subset.
+        unless it is given. The factor and C are selected on a held-out fifth of at most `retune_rows` rows; the
+        held-out rows are outside the subset. Nothing is adjusted if fewer than a fifth of all rows are outside the
+        subset.
     memory : int, default=2 GiB
         Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None
@@ -83,6 +84,10 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         Weights of the classes. In the final training, C is multiplied for each row by the weight of its class.
         "balanced" uses the weights n / (n_classes · rows of the class). The criterion "radius-margin" is not defined
         with weights and raises an error.
+    retune_rows : int, default=10000
+        Largest number of rows on which C and a common factor of the widths are adjusted (see `retune`). If widths are
+        not learned and C is None, C and the factor are first selected on at most 10 000 rows. They are then adjusted on
+        more rows only if there are more than 10 000 rows and `retune_rows` is larger than 10 000.
 
     Attributes
     ----------
@@ -148,6 +153,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         memory: int = 2 << 30,
         random_state: Any = None,
         class_weight: Any = None,
+        retune_rows: int = 10_000,
     ) -> None:
         estimators.store_parameters(self, locals())
 
