@@ -190,7 +190,7 @@ def test_that_a_gap_beyond_float64_is_not_reported_as_reached_and_a_value_whose_
             attempt()
 
 
-def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
+def test_that_layers_with_a_common_width_and_labels_like_a_quantity_cause_a_warning():
     X = np.random.default_rng(0).random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
@@ -202,6 +202,9 @@ def test_that_training_the_layers_of_an_array_with_one_width_causes_a_warning():
     clone(svm).set_params(groups=None).fit(Z, y)
     clone(svm).set_params(groups=[6, Z.shape[1] - 6]).fit(Z, y)
     make_pipeline(SLIDE(depth=0), svm).fit(X, y)
+    for model in (svm, SLIDEClassifier()):
+        with pytest.warns(UserWarning, match="y has 150 classes with 2 rows each on average"), pytest.raises(Cancelled):
+            model.fit(np.tile(X, (5, 1)), np.arange(300) % 150, progress=StopAfter(fraction=0.301))
 
 
 def test_that_scale_and_C_are_adjusted_on_up_to_retune_rows_rows(monkeypatch):

@@ -224,6 +224,14 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
             weights = np.maximum(weights, 1e-15 * weights.max())
         if client is not None and not callable(getattr(client, "submit", None)):
             raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
+        n, n_classes = len(codes), len(classes)
+        if n_classes > 100 and n < 4 * n_classes and classes.dtype.kind in "iuf":
+            warnings.warn(
+                f"y has {n_classes} classes with {n / n_classes:.2g} rows each on average; it looks like a quantity, "
+                "but this is a classifier; use a regressor, or divide y into a few classes with np.digitize",
+                UserWarning,
+                stacklevel=2,
+            )
         model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, client=client)
         svm = model.trained
         if not svm.converged:
