@@ -376,9 +376,7 @@ class FlowPart(View):
             self._decided.follow(flow.corrupted, _input_symbol(flow), is_unlike)
         else:
             self._decided.controller.rest()
-        legend = _SHORT_LEGEND if self.view.layout_of().wraps else _LEGEND
-        legend += "" if _input_symbol(flow) == "x" else " Only the input x is corrupted."
-        legend = legend if depth else NO_LAYER
+        legend = _LEGEND + " Only the input x is corrupted." * (_input_symbol(flow) != "x") if depth else NO_LAYER
         self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
         is_badge = self.notice.text() != legend
         set_look(self.notice, "role", "badge" if is_badge else "secondary")
@@ -391,9 +389,8 @@ class FlowPart(View):
 
 
 _NOT_EXPORTED = "To export the Flow view, select “these data” in the box “learned on”."
-_LEGEND = "Below each hᵏ are its mean squared differences from hᵏ⁻¹ and from x."
-# If the layers are arranged in two rows, there is space for only one number below each hᵏ.
-_SHORT_LEGEND = "Below each hᵏ is its mean squared difference from x."
+# If the layers are arranged in two rows, there is space for only one number below each hᵏ: the difference from x.
+_LEGEND = "The numbers below each hᵏ are its mean squared differences."
 
 
 def _has_negative_t(flow: Flow) -> bool:

@@ -1,6 +1,6 @@
 """An interactive version of the paper’s schematic: an image to draw on, its corrupted copy, and all layers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -39,16 +39,21 @@ _WORDS, _MARGIN = 96, 10
 # A tile and the gap to its right are together at least `_SYMBOLS` pixels wide, so that the label of an arrow fits.
 # If possible, they are at least `_RANGE` pixels wide, so that a caption such as "−0.50 to +0.73" fits.
 _SYMBOLS, _RANGE = 80, 96
-# Largest number of layers in one row, and gap in pixels between two rows of layers.
+# Number of layers that always form one row, and gap in pixels between two rows of layers.
 _IN_ONE_LINE, _BETWEEN = 5, 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """The positions of the input and of `depth` layers in the Flow view. Six or more layers form two rows."""
+    """The positions of the input and of `depth` layers in the Flow view.
+
+    Six or more layers form two rows if two rows fit and make the tiles wider, or the canvas if the tiles are as wide.
+    The value 1 or 2 of `lines` sets the number of rows.
+    """
 
     height: float
     depth: int
+    lines: int = 0
 
     @cached_property
     def per_line(self) -> int:
@@ -58,7 +63,15 @@ class FlowLayout(ImageLayout):
     @property
     def wraps(self) -> bool:
         """True if the layers form two rows, both to the right of the input."""
-        return self.per_line < self.depth
+        if self.lines or self.depth <= _IN_ONE_LINE:
+            return self.lines > 1
+        return replace(self, lines=2)._quality > replace(self, lines=1)._quality
+
+    @property
+    def _quality(self) -> tuple[bool, float, float]:
+        """Return, to compare two layouts: True if the last layer fits, and the widths of the tiles and the canvas."""
+        fits = QRectF(0.0, 0.0, self.width, self.height).contains(self.captions(self.lower(self.depth)))
+        return fits, self.size[0], self.canvas.width()
 
     @property
     def n_lines(self) -> int:
@@ -105,8 +118,7 @@ class FlowLayout(ImageLayout):
 
     def _fits(self, canvas: float, tile: float, wide: float = _SYMBOLS) -> bool:
         rows, columns = self.shape
-        down = 2 * EDGE + HEAD + canvas * rows + self._below(tile * rows)
-        down += (_LINES - self.n_lines) * LINE
+        down = 2 * EDGE + HEAD + canvas * rows + self._below(tile * rows) + (_LINES - self.n_lines) * LINE
         lines = 2 * EDGE + 2 * (HEAD + tile * rows + self._below(tile * rows)) + _BETWEEN if self.wraps else 0.0
         across = self._across(canvas * columns, tile * columns, _least_gap(tile * columns, wide))
         return across <= self.width and max(down, lines) <= self.height
