@@ -138,7 +138,7 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
     return [line for line in lines if line.dx() > 0.0 or line.dy() > 0.0]
 
 
-def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
+def coloured_image(indices: NDArray[np.integer[Any]], table: NDArray[np.uint32]) -> QImage:
     """Return an image, given the index of each pixel's colour in `table`. The image owns a copy of the pixel data.
 
     The colour table is applied here instead of by Qt. Without smoothing, Qt draws 32-bit images more than ten times as

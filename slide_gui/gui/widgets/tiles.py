@@ -198,7 +198,8 @@ def bar_image(
     Parameters
     ----------
     values : ndarray of shape (d,), float32
-        The values from left to right. If several values share a pixel column, the largest in magnitude is drawn.
+        The values from left to right. If several values share a pixel column, the largest in magnitude is drawn. The
+        columns of NaN have the colour of NaN in images.
     scale : ColorScale
         Scale that defines the colour of each bar. A bar has full height if its magnitude equals the larger of the
         magnitudes of the two limits.
@@ -210,7 +211,7 @@ def bar_image(
     columns = np.arange(width) * count // width
     shown = values[columns]
     if count > width:
-        high, low = np.maximum.reduceat(values, columns), np.minimum.reduceat(values, columns)
+        high, low = np.fmax.reduceat(values, columns), np.fmin.reduceat(values, columns)
         shown = np.where(high >= -low, high, low)
     limit = max(abs(scale.low), abs(scale.high))
     middle = height // 2
@@ -219,10 +220,8 @@ def bar_image(
     inside = (rows >= np.minimum(tips, middle).round()) & (rows < np.maximum(tips, middle + 1).round())
     if width >= 4 * count:
         inside[:, np.flatnonzero(np.diff(columns))] = False
-    return coloured_image(
-        np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8),
-        colour_table(scale, QColor(background), theme),
-    )
+    indices = np.where(np.isnan(shown), np.uint16(256), np.where(inside, scale.indices(shown), np.uint16(0)))
+    return coloured_image(indices, np.append(colour_table(scale, QColor(background), theme), colour_table(scale)[0]))
 
 
 def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:

@@ -262,15 +262,16 @@ def test_that_plain_features_are_bars_in_their_colours_of_which_the_largest_are_
     (hovered,) = record(view.pixel_hovered)
     QTest.mouseMove(view, spot(view, 0, 0, 3))
     assert hovered == [(0, 0, 3)]
-    view.set_content(("row",), (row(Tile(values, INK, "", None)),))
+    view.set_content(("row",), (row(Tile(np.where(values == 0, np.nan, values), INK, "", None)),))
     shot = view.grab().toImage()
     assert at(0, 0.2) == INK.lut()[1].tolist(), "the values of a row are dark on light paper, as the pixels of an image"
     many = np.zeros(5000, np.float32)
     many[2503] = -1.0
+    assert at(2, 0.2) == at(2, 0.8) == INK.lut()[0].tolist(), "a hidden value has the colour of NaN"
     view.set_content(("layer 1",), (row(Tile(many, SCALE)),))
     box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
-    line = [list(shot.pixelColor(x, int(box.y() + 0.8 * box.height())).getRgb()[:3]) for x in range(shot.width())]
-    assert line.count(lut[1]) == 1
+    line = [shot.pixelColor(x, int(box.y() + 0.8 * box.height())).getRgb()[:3] for x in range(shot.width())]
+    assert line.count(tuple(lut[1])) == 1
 
 
 def test_that_tooltips_give_value_and_position_of_the_pixel(view):

@@ -58,9 +58,9 @@ class FlowLayout(ImageLayout):
     @cached_property
     def per_line(self) -> int:
         """Return the number of layers in the first row. The second row, if any, has the same number or one fewer."""
-        return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
+        return (self.depth + 1) // 2 if self.wraps else self.depth
 
-    @property
+    @cached_property
     def wraps(self) -> bool:
         """True if the layers form two rows, both to the right of the input."""
         if self.lines or self.depth <= _IN_ONE_LINE:
@@ -428,7 +428,7 @@ class FlowView(Picker):
             if layout.bars:
                 scale = ColorScale.symmetric(theme.diverging, max(abs(tile.scale.low), abs(tile.scale.high)))
                 size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
-                image = bar_image(np.nan_to_num(values), scale, size, theme, theme.background)
+                image = bar_image(values, scale, size, theme, theme.background)
             else:
                 image = image_of(values, tile.scale, theme, zeroth=QColor(theme.accent_wash))
             self._images[tile, theme.name] = image
