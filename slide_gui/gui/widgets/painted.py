@@ -429,9 +429,15 @@ class Picker(HoverWidget):
         self._contents_changed()
 
     def _cross_missing(self, painter: QPainter, box_of: Callable[[int], QRectF]) -> None:
-        """Draw a thin cross over each value that was missing in the file. `box_of` returns the rectangle of a value."""
+        """Draw a thin cross over each value that was missing in the file. `box_of` returns the rectangle of a value.
+
+        In the high rectangle of a bar, the cross is in a square at its foot. The bar does not show through this square.
+        """
         painter.setPen(QPen(QColor(theme_of(self).danger), 1.0))
         for box in map(box_of, self._missing):
+            if box.height() > box.width():
+                box.setTop(box.bottom() - box.width())
+                painter.fillRect(box, QColor(theme_of(self).paper))
             painter.drawLine(box.topLeft(), box.bottomRight())
             painter.drawLine(box.topRight(), box.bottomLeft())
 

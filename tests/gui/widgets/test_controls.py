@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QHelpEvent, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -220,10 +220,7 @@ def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leav
     press(view, keys.Key_Space)
     assert hovered == [16, None, 0, 1, 10, 53]
     assert clicked == [16, 10, 53]
-    view.set_cursor(12)
-    assert view._current == 12
-    view.set_cursor(54)
-    assert view._current is None
+    assert [view.set_cursor(index) or view._current for index in (12, 54)] == [12, None]
     assert len(hovered) == 6  # only the user's moves are reported
 
 
@@ -270,9 +267,10 @@ def test_that_bars_report_like_an_image_point_up_or_down_and_shorten_the_names_a
 
 def test_that_missing_values_are_crossed_out_and_described(view, bars):
     for pointer in (view, bars):
-        before = pointer.grab().toImage()
+        before, above = pointer.grab().toImage(), QRect(0, 0, 208, 50)
         pointer.set_missing((2, 4))
         assert pointer.grab().toImage() != before
+        assert (pointer.grab().toImage().copy(above) == before.copy(above)) == (pointer is bars)  # at the foot of bars
         pointer.set_cursor(2)
         assert "missing in the file; filled in by the program" in pointer.accessibleDescription()
         pointer.set_cursor(3)
