@@ -78,8 +78,10 @@ def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot:
 
 def _paint_label(
     painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...], short: dict[str, str]
-) -> None:
-    """Paint the coloured dot and the title of a row. `fonts` contains the fonts for unpinned and for pinned rows.
+) -> float:
+    """Paint the coloured dot and the title of a row, and return the x coordinate of the end of the title.
+
+    `fonts` contains the fonts for unpinned and for pinned rows.
 
     `short` maps full titles to shorter titles, which are painted if the full titles are too wide.
     """
@@ -91,7 +93,9 @@ def _paint_label(
     area = box.adjusted(13 if row.color.alpha() else 1, 0, 0, 0)
     metrics, width = painter.fontMetrics(), int(area.width())
     title = row.title if metrics.horizontalAdvance(row.title) <= width else short.get(row.title, row.title)
-    painter.drawText(area, MIDDLE, metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, width))
+    title = metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, width)
+    painter.drawText(area, MIDDLE, title)
+    return area.x() + metrics.horizontalAdvance(title)
 
 
 def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
@@ -208,10 +212,8 @@ class WeightTiles(PaintedWidget):
     def _relayout(self) -> None:
         row, column = self._current
         self._current = min(row, max(len(self.rows) - 1, 0)), min(column, max(len(self._columns) - 1, 0))
-        if self.enlarged is not None:
-            row, column = self.enlarged
-            if row >= len(self.rows) or column >= len(self._columns):
-                self.enlarged = None
+        if self.enlarged and (self.enlarged[0] >= len(self.rows) or self.enlarged[1] >= len(self._columns)):
+            self.enlarged = None
         self._back.setVisible(self.enlarged is not None)
         self._back.setGeometry(self.width() - _BACK_WIDTH - EDGE, 0, _BACK_WIDTH, HEAD)
         self.updateGeometry()
@@ -298,21 +300,28 @@ class WeightTiles(PaintedWidget):
             pins = [row.title for row in self.rows if row.removable]
             short = {pin: name.strip("…") for pin, name in zip(pins, told_apart(pins), strict=True)}
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            starts = {}
             for number in dict.fromkeys(row for row, _ in visible):
-                if layout.label(number).width():
-                    _paint_label(painter, theme, layout.label(number), self.rows[number], fonts, short)
-                if self.rows[number].removable:
+                area, title = layout.label(number), self.rows[number]
+                end = _paint_label(painter, theme, area, title, fonts, short) if area.width() else 0.0
+                if title.removable:
                     _paint_remove(painter, theme, layout.remove(number))
+                elif layout.lines == 1:
+                    starts[number] = end + 8.0
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             painter.setFont(fonts[0])
-            self._paint_tiles(painter, theme, layout, visible)
+            self._paint_tiles(painter, layout, visible, starts)
             focus_ring(painter, self, layout.tile(*self._current))
 
     def _paint_tiles(
-        self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]
+        self, painter: QPainter, layout: TileLayout, visible: dict[tuple[int, int], QRectF], starts: dict[int, float]
     ) -> None:
-        """Paint the visible tiles with captions, marks and cross-hair. `visible` maps (row, column) to rectangles."""
-        boxes, metrics = list(visible.values()), painter.fontMetrics()
+        """Paint the visible tiles with captions, marks and cross-hair. `visible` maps (row, column) to rectangles.
+
+        `starts` maps rows to the x coordinates at which their captions may start if their labels end earlier than
+        `TileLayout.captions` assumes.
+        """
+        theme, boxes, metrics = theme_of(self), list(visible.values()), painter.fontMetrics()
         tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in visible.items()]
         for _, tile, box in tiles:
             if tile is None:
@@ -327,13 +336,13 @@ class WeightTiles(PaintedWidget):
         painter.setPen(QPen(QColor(theme.line), 1.0))
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
-        for place, (_, tile, _) in zip(visible, tiles, strict=True):
+        for place, (_, tile, box) in zip(visible, tiles, strict=True):
             # Captions of stale tiles are not drawn, because they contain outdated numbers.
             if tile is not None and tile.caption and not tile.stale:
-                box = layout.captions(*place)
-                first, _, last = tile.caption.partition(" · ")
-                texts = (text for text in (tile.caption, last, first) if metrics.horizontalAdvance(text) <= box.width())
-                painter.drawText(box, RIGHT, next(texts, ""))
+                area, (first, _, last) = layout.captions(*place), tile.caption.partition(" · ")
+                room = box.right() - max(box.x(), starts.get(place[0], area.x()))
+                texts = (text for text in (tile.caption, last, first) if metrics.horizontalAdvance(text) <= room)
+                painter.drawText(QRectF(box.right() - room, area.y(), room, area.height()), RIGHT, next(texts, ""))
         drawn = [(row, tile, box) for row, tile, box in tiles if tile is not None and not isinstance(tile, Mosaic)]
         if layout.bars:
             painter.drawLines(
@@ -493,10 +502,9 @@ class WeightTiles(PaintedWidget):
         tile = self.rows[row].tiles[column]
         if tile is None:
             return
-        is_mosaic, is_plain = isinstance(tile, Mosaic), len(tile.shape) == 1
-        count = tile.shape[0]
-        shape = tile.shape if not is_plain else (count, 1) if is_mosaic else (1, count)
-        index = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0).moved(None if spot is None else spot[2], step)
+        is_mosaic, n = isinstance(tile, Mosaic), tile.shape[0]
+        rows, columns = tile.shape if len(tile.shape) == 2 else (n, 1) if is_mosaic else (1, n)
+        index = PixelGrid((rows, columns), 0.0, 0.0, 1.0).moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
         name = self._name(tile, index)
         text = f"row of {name}" if is_mosaic else f"{name}: {tile.value_at(index)}"

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
@@ -109,8 +109,7 @@ def test_that_keys_select_tiles_and_ctrl_enter_clicks_the_marked_pixel(view):
 
 def test_that_a_click_enlarges_a_tile_and_four_ways_restore_it(view):
     view.set_height(420)
-    small = view.layout_of().size
-    back = view.findChild(QPushButton)
+    small, back = view.layout_of().size, view.findChild(QPushButton)
     ways = (
         lambda: QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=spot(view, 0, 1, 33)),
         lambda: QTest.keyClick(view, Qt.Key.Key_Escape),
@@ -143,9 +142,7 @@ LAYOUTS += [(3, 8, width, 512) for width in (240, 304, 420)]
 @pytest.mark.parametrize(("rows", "columns", "width", "height"), LAYOUTS)
 def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(app, rows, columns, width, height):
     view = WeightTiles()
-    view.set_content(
-        ("layer",) * columns, tuple(row(*(tile(c, (28, 28)) for c in range(columns))) for _ in range(rows))
-    )
+    view.set_content(("layer",) * columns, (row(*(tile(c, (28, 28)) for c in range(columns))),) * rows)
     layout, places = view.layout_of(width, height), list(product(range(rows), range(columns)))
     boxes = [layout.tile(r, c) for r, c in places] + [layout.captions(r, c) for r, c in places]
     boxes += [box for r in range(rows) for box in (layout.label(r), layout.remove(r))]
@@ -227,13 +224,18 @@ def test_that_mosaics_and_two_rows_fit_and_further_pins_change_no_sizes(app, siz
     assert layout.size[0] >= least
 
 
-def test_that_long_names_of_pins_remain_distinct_and_use_the_space_without_captions(view):
+def test_that_long_names_of_pins_remain_distinct_and_use_the_space_without_captions(view, monkeypatch):
     names = [f"concentration in the blood of the patient of {salt} (mmol/l)" for salt in ("sodium", "calcium")]
     view.set_content(COLUMNS, tuple(row(tile(1), tile(2), title=name) for name in names))
     boxes = [view.layout_of().label(number).toRect().adjusted(0, 0, 0, -4) for number in range(2)]
     assert len({view.grab(box).toImage().constBits().tobytes() for box in boxes}) == 2
     view.set_content(("layer",) * 4, (row(*[tile(1, (10,))] * 4),))
     assert view.layout_of(392, 500).remove(0).right() == view.layout_of(392, 500).tile(0, 1).right()
+    texts, first = [], replace(tile(1), caption="0.29 · b 0.02")
+    monkeypatch.setattr(QPainter, "drawText", lambda *drawn: texts.append(drawn[-1]))
+    view.set_content(COLUMNS, (row(first, None, pin=False), row(first, None)))
+    view.grab()
+    assert texts[-2:] == [first.caption, "b 0.02"], "a row without a × button has more space for its first caption"
 
 
 def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view):
@@ -265,9 +267,9 @@ def test_that_plain_features_are_bars_in_their_colours_of_which_the_largest_are_
     view.set_content(("row",), (row(Tile(np.where(values == 0, np.nan, values), INK, "", None)),))
     shot = view.grab().toImage()
     assert at(0, 0.2) == INK.lut()[1].tolist(), "the values of a row are dark on light paper, as the pixels of an image"
+    assert at(2, 0.2) == at(2, 0.8) == INK.lut()[0].tolist(), "a hidden value has the colour of NaN"
     many = np.zeros(5000, np.float32)
     many[2503] = -1.0
-    assert at(2, 0.2) == at(2, 0.8) == INK.lut()[0].tolist(), "a hidden value has the colour of NaN"
     view.set_content(("layer 1",), (row(Tile(many, SCALE)),))
     box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
     line = [shot.pixelColor(x, int(box.y() + 0.8 * box.height())).getRgb()[:3] for x in range(shot.width())]
@@ -381,12 +383,10 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(flow_view):
     assert flow_view.canvas.mapTo(flow_view, grid.frame.topLeft()) == layout.canvas.topLeft()
     before = flow_view.grab().toImage()
     QTest.mouseMove(flow_view, layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint())
-    assert hovered[-1] == 5 * 28 + 7
-    assert flow_view.canvas._current == 5 * 28 + 7
+    assert hovered[-1] == flow_view.canvas._current == 5 * 28 + 7
     after = flow_view.grab().toImage()
-    for k in range(1, 5):
-        head = layout.head(layout.lower(k)).toAlignedRect()
-        assert before.copy(head) != after.copy(head)
+    heads = [layout.head(layout.lower(k)).toAlignedRect() for k in range(1, 5)]
+    assert all(before.copy(head) != after.copy(head) for head in heads)
     lower = flow_view.columns[3].lower
     assert flow_view.value_text(lower) == f"{float(lower.values[5, 7]):+.2f}".replace("-", "−")
     blanked = FlowTile("x̃", np.full((28, 28), np.nan, np.float32))
