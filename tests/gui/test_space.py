@@ -162,7 +162,8 @@ def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(wind
 
 
 def test_that_a_notice_is_shown_in_full_and_covers_nothing_nor_the_title_of_an_axis(window):
-    notice, pages = window.notice, window.pages
+    notice, pages, image = window.notice, window.pages, window.weights_page.shown_view().image
+    width = image.width()
     for name in ("view_weights", "page_curves"):
         window.actions_by_name[name].trigger()
         notice.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
@@ -171,6 +172,7 @@ def test_that_a_notice_is_shown_in_full_and_covers_nothing_nor_the_title_of_an_a
         assert pages.mapTo(window, QPoint()).y() + pages.height() <= top
         assert top + notice.height() <= window.statusBar().y()
         assert notice.height() >= notice.heightForWidth(notice.width())
+        assert image.width() <= width
         notice.hide()
     window.resize(900, 540)
     window.reading_preview.show_reading()

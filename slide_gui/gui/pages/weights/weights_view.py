@@ -103,6 +103,9 @@ class WeightsView(View):
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise, self.hint):
             column.addWidget(part)
         self._arranged: object = None  # The contents for which the widgets were last arranged.
+        # The window's size and the greatest height of this view in such a window. With this height, the image does not
+        # grow when a notice above or below this view makes the tiles smaller.
+        self._heights: dict[object, int] = {}
         self._shown.changed.connect(self._show_image)
         self._workspace.dataset_changed.connect(self._show_first_rows)
         self._pixels.moved.connect(self._moved)
@@ -122,8 +125,9 @@ class WeightsView(View):
     def _arrange(self) -> None:
         """Give the tiles as much width as they can use, and the image the remaining width."""
         bar, ratio = self._scroll.verticalScrollBar().sizeHint().width(), self.devicePixelRatioF()
-        room = self.width() - _LEAST_WIDTH - _BETWEEN
-        used = min(math.ceil(self.tiles.layout_of(room - bar, self.height()).needed) + bar, room)
+        room, window = self.width() - _LEAST_WIDTH - _BETWEEN, self.window().size().toTuple()
+        self._heights = {window: max(self.height(), self._heights.get(window, 0))}
+        used = min(math.ceil(self.tiles.layout_of(room - bar, self._heights[window]).needed) + bar, room)
         wide = max(min(self.width() - used - _BETWEEN - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
         numbers, left = self.readout.sizeHint().height(), self.height() - 2 * MARGIN - 36
         if not self._noise.isHidden():
