@@ -182,9 +182,8 @@ class ShownImage(QObject):
     def _step(self, step: int) -> None:
         dataset = self._workspace.dataset
         if dataset is not None:
-            sample = self._workspace.state.selection.sample
-            shown = ~sample if sample < 0 else sample
-            self._workspace.select(sample=(shown + step) % len(dataset.train))
+            sample = self._workspace.state.selection.sample  # The value ~k selects the mean image.
+            self._workspace.select(sample=(max(sample, ~sample) + step) % len(dataset.train))
 
     @Slot()
     def refresh(self) -> None:
@@ -207,7 +206,11 @@ class ShownImage(QObject):
             self._given, self.caption = self._mean, f"mean of {count(min(len(dataset.train), MEAN_ROWS))}"
         self.values = self._given
         if state.drawing is not None:
-            self.values, self.caption = state.drawing.reshape(-1), f"{self.caption}, drawn on"
+            self.values = state.drawing.reshape(-1)
+            # If most of the image is gone, as on a blank canvas, its class does not describe the drawing.
+            unchanged = np.count_nonzero(self._given * (self.values == self._given))
+            erased = 2 * unchanged < np.count_nonzero(self._given)
+            self.caption = "drawing" if erased else f"{self.caption}, drawn on"
         self.missing = ()
         if dataset.missing is not None and not self.is_mean:
             mask = dataset.missing[sample if row is None else len(dataset.train) + row]
