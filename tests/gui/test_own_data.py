@@ -276,9 +276,8 @@ def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
             shown.show_test(position - len(data.train))
         at_rest(window)
         assert shown.missing == crossed
-        said = texts(window)
-        assert f" · {len(crossed)} missing, filled · " in said  # between the class and the number of the row
-        assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in said
+        assert shown.caption.endswith(f" · {len(crossed)} missing, filled")
+        assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in texts(window)
         pointer, _ = image_and_tiles(window)
         pointer.set_cursor(crossed[0])
         assert "missing in the file; filled in by the program" in pointer.accessibleDescription()

@@ -86,11 +86,12 @@ def test_that_negative_t_has_the_colours_of_h_and_the_legend_names_only_what_the
         part.corrupt.click()
 
 
-def test_that_a_narrow_caption_of_the_image_omits_the_number_of_images(window):
-    row = window.weights_page.set_view("flow")._image_row
+def test_that_a_narrow_caption_of_the_image_omits_the_missing_cells_and_then_the_number_of_images(window):
+    row, shown = window.weights_page.set_view("flow")._image_row, window.weights_page.shown
     settle()
+    shown.caption, shown.missing = f"{shown.caption} · 5 missing, filled", (1, 2, 3, 4, 5)
     buttons = row.width() - row._caption.width()
-    for text in ("17/250", "17"):
+    for text in ("5 missing, filled · 17/250", "5 missing · 17/250", "17/250", "17"):
         row.setFixedWidth(buttons + row._caption.fontMetrics().horizontalAdvance(f"{text}."))
         settle()
         assert row._caption.text() == text

@@ -257,12 +257,14 @@ class ImageRow(QWidget):
     @Slot()
     def _follow(self) -> None:
         # The class comes first, because a caption that is too long is cut off at its end. If the caption does not
-        # fit, leave out the total number of images.
+        # fit, shorten and then leave out the note on missing cells, and then leave out the total number of images.
         place, *others = self._shown.caption.split(" · ")
+        brief = [part.removesuffix(", filled") for part in others]
+        known = others[:-1] if self._shown.missing else others
         place = place if self._shown.is_mean else place.replace(" of ", "/")
         self._caption.setToolTip(self._shown.caption)
-        for shortened in (place, place.partition("/")[0]):
-            self._caption.setText(" · ".join([*others, shortened]))
+        for parts in ((*others, place), (*brief, place), (*known, place), (*known, place.partition("/")[0])):
+            self._caption.setText(" · ".join(parts))
             if self._caption.shown_text() == self._caption.text():
                 break
         self._buttons[2].setChecked(self._shown.is_mean)
