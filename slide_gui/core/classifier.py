@@ -95,7 +95,7 @@ class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: i
         class_weight: Any = None,
         scale: str = "none",
         sharing: str = "none",
-        window: int = 9,
+        window: int | None = None,
         image_shape: tuple[int, ...] | None = None,
         include_input: bool = True,
         retune_rows: int = 10_000,

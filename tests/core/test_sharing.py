@@ -142,10 +142,10 @@ def test_that_approximate_layers_of_a_convolution_are_those_of_the_fit(fit_on):
 
 def test_that_a_signal_is_an_image_of_one_row_a_window_ends_at_the_image_and_a_classifier_passes_the_shape_on():
     rows = images((5, 6))[:, :6]
-    line = SLIDE(depth=1, dtype="float64", sharing="convolution", image_shape=(1, 6)).fit(rows).weights_[0]
-    square = SLIDE(depth=1, dtype="float64", sharing="convolution", window=13, image_shape=(1, 6)).fit(rows)
-    np.testing.assert_array_equal(line[2, :6] != 0, True)
-    np.testing.assert_array_equal(line, square.weights_[0])
+    shared = {"depth": 1, "dtype": "float64", "sharing": "convolution", "image_shape": (1, 6)}
+    line, square = (SLIDE(window=window, **shared).fit(rows) for window in (None, 13))
+    assert (line.stack_.parameters.window, line.weights_[0][2, :6].all()) == (9, True)
+    np.testing.assert_array_equal(line.weights_, square.weights_)
     rows = images((5, 6))
     model = SLIDEClassifier(depth=1, widths="median", C=1.0, sharing="convolution", window=3, image_shape=(5, 6))
     model.fit(rows, rows[:, 9] > np.median(rows[:, 9]))

@@ -65,9 +65,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         corrupted pixels in a window around the pixel. The kernel has the least expected squared error over all
         corruptions and pixels. It is computed by the formulas of §3 of the paper for the mean scatter matrix of all
         windows.
-    window : int, default=9
-        Side of the window of a convolution in pixels, odd and 3 or more. If the window is larger than the image, the
-        side of the image is used instead, rounded up to an odd number.
+    window : int, default=None
+        Side of the window of a convolution in pixels, odd and 3 or more. None means 9. If the window is larger than the
+        image, the side of the image is used instead, rounded up to an odd number.
     image_shape : tuple of (rows, columns) or (rows, columns, channels), default=None
         Shape of the images for a convolution. With channels, each pixel is a group of consecutive features, and each
         channel has a kernel that uses all channels. None means square images of one channel.
@@ -110,7 +110,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         batch_size: int = 4096,
         scale: str = "none",
         sharing: str = "none",
-        window: int = 9,
+        window: int | None = None,
         image_shape: tuple[int, ...] | None = None,
     ) -> None:
         store_parameters(self, locals())
@@ -183,7 +183,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """Fit every layer. Return the representations of X if `transform` is True, and None otherwise."""
         fitted = copy(self)  # the fit changes this copy, so that `self` keeps its earlier model if the fit fails
         X = fitted._rows(X, reset=True)
-        parameters = StackParameters(*(getattr(self, each.name) for each in fields(StackParameters))).checked()
+        given = {each.name: getattr(self, each.name) for each in fields(StackParameters)}
+        given["window"] = StackParameters.window if self.window is None else self.window
+        parameters = StackParameters(**given).checked()
         weights = row_weights(sample_weight, X.shape[0])
         fitted.scaler_ = Scaler.of(self.scale, X, weights, parameters)
         X = X if fitted.scaler_ is None else fitted.scaler_.scaled(X, parameters.dtype, progress)
