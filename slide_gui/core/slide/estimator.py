@@ -121,8 +121,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         X : array_like of shape (n, d)
-            An array or memmap is read in blocks and never copied as a whole. A CSR matrix needs up to 32 additional
-            bytes per stored value. `Blocks` and Dask arrays are read at most once per layer. Chunks of a Dask array are
+            An array or memmap is read in blocks and never copied as a whole. If features are scaled, however, the
+            scaled rows are stored as one array of the type `dtype`. A CSR matrix needs up to 32 additional bytes per
+            stored value. `Blocks` and Dask arrays are read at most once per layer. Chunks of a Dask array are
             processed on the workers of the active `distributed` client, or in the calling thread without a client. If
             BLAS uses one thread, the same blocks give bit-identical results in both cases.
         y : ignored
@@ -187,7 +188,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         given["window"] = StackParameters.window if self.window is None else self.window
         parameters = StackParameters(**given).checked()
         weights = row_weights(sample_weight, X.shape[0])
-        fitted.scaler_ = Scaler.of(self.scale, X, weights, parameters)
+        fitted.scaler_ = Scaler.of(self.scale, X, weights, parameters, progress)
         X = X if fitted.scaler_ is None else fitted.scaler_.scaled(X, parameters.dtype, progress)
         out = feature_array(X.shape, parameters) if transform else None
         shape = None if self.image_shape is None else checked_shape(self.image_shape, X.shape[1])

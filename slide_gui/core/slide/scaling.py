@@ -21,6 +21,8 @@ SCALES = table_of(
     Choice("quantile", "quantiles", "each value is replaced by its quantile, with the median at the threshold"),
 )
 
+_COLUMNS = 32  # number of columns whose quantiles are computed between two progress reports
+
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
@@ -36,7 +38,9 @@ class Scaler:
     function: Callable[[Any], Any]
 
     @classmethod
-    def of(cls, scale: str, rows: Any, weights: Array | None, parameters: StackParameters) -> "Scaler | None":
+    def of(
+        cls, scale: str, rows: Any, weights: Array | None, parameters: StackParameters, progress: Progress
+    ) -> "Scaler | None":
         """Return the scaler for a key of `SCALES` and training rows of shape (n, d), or None for "none".
 
         Rows with the weight 0 are left out.
@@ -50,6 +54,7 @@ class Scaler:
         if check_choice("scale", scale, SCALES).key == "none":
             return None
         from sklearn.preprocessing import QuantileTransformer
+        from sklearn.utils import resample
 
         refuse_not_finite(rows, 0)
         rows = rows if weights is None or weights.all() else rows[weights > 0.0]
@@ -58,8 +63,11 @@ class Scaler:
         median = parameters.threshold if parameters.function.uses_threshold else 0.5
         if not 0.0 < median < 1.0:
             raise ValueError(f"threshold is {median:g}; with scale='quantile', it must be between 0 and 1")
-        quantiles = QuantileTransformer(n_quantiles=min(1000, len(rows)), random_state=0).fit(rows)
-        return cls(partial(_by_quantile, quantiles, median))
+        # QuantileTransformer would draw the same 10 000 rows, but only after it has converted all rows to floats.
+        rows = resample(rows, replace=False, n_samples=min(10_000, len(rows)), random_state=0)
+        transformer = partial(QuantileTransformer, n_quantiles=min(1000, len(rows)))
+        groups = [(each, transformer().fit(rows[:, each])) for each in tiles(rows.shape[1], _COLUMNS, progress)]
+        return cls(partial(_by_quantile, groups, median))
 
     def scaled(self, rows: Any, dtype: str, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
         """Return scaled rows of shape (n, d) in the data type `dtype`.
@@ -75,9 +83,13 @@ class Scaler:
         return out
 
 
-def _by_quantile(quantiles: Any, median: float, rows: Any) -> Any:
-    """Replace values by their quantiles, which are then mapped linearly to 0…1 below and above `median`."""
-    return np.interp(quantiles.transform(rows), (0.0, 0.5, 1.0), (0.0, median, 1.0))
+def _by_quantile(groups: Any, median: float, rows: Any) -> Any:
+    """Replace values by their quantiles, which are then mapped linearly to 0…1 below and above `median`.
+
+    `groups` are pairs of a group of columns and its fitted QuantileTransformer.
+    """
+    quantiles = np.hstack([transformer.transform(rows[:, columns]) for columns, transformer in groups])
+    return np.interp(quantiles, (0.0, 0.5, 1.0), (0.0, median, 1.0))
 
 
 def _by_range(low: Array, high: Array, rows: Any) -> Any:
