@@ -390,6 +390,17 @@ def level(noise: float) -> str:
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
+def noise_and_keep(noise: float) -> str:
+    """Return a noise level together with the keep probability p.
+
+    Examples
+    --------
+    >>> noise_and_keep(0.3)
+    'noise 1 − p = 0.30 (p = 0.70)'
+    """
+    return f"noise 1 − p = {level(noise)} (p = {level(1 - noise)})"
+
+
 def place_name(noise: float, depth: int) -> str:
     """Return the name of a point of the error curves. At depth 0, the noise level has no effect.
 

@@ -19,7 +19,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of, pixel_argument, reproducible
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, counted, dataset_title, fixed, pixel_name
+from slide_gui.text import count, counted, dataset_title, fixed, noise_and_keep, pixel_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def draw_copies(figure: "Figure", result: CopiesResult, style: Style) -> None:
     sample = f" of {count(copies.n_all)}, also for W" if copies.n_rows < copies.n_all else ""
     plot.title(
         f"{dataset_title(model.dataset, model.generated)}: weights fitted to m corrupted copies",
-        f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {count(copies.n_rows)} rows{sample}; "
+        f"layer {copies.layer}, {noise_and_keep(copies.noise)}; {count(copies.n_rows)} rows{sample}; "
         f"geometric mean over {counted(copies.seeds, 'seed')}",
     )
     names = ["all rows", row]

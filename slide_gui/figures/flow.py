@@ -13,7 +13,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, export_of, reproducible
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import counted, dataset_title, layer_name, mean_square, power
+from slide_gui.text import counted, dataset_title, layer_name, mean_square, noise_and_keep, power
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
         If `levels` is "tile", each hᵏ has its own colour limits. Otherwise, the limits of all hᵏ are ±1, or wider if
         values of the input exceed ±1.
     """
-    flow, model = result.flow, result.model
+    flow, model, seed = result.flow, result.model, result.seed
     s, columns = style.scale, len(flow.layers) + 1
     wide = (style.width_mm - 4.0 * s - (columns - 0.4) * _GAP * s) / columns
     high = wide * _height(model.image_shape, style.transposed)
@@ -47,13 +47,11 @@ def draw_flow(figure: "Figure", result: FlowResult, style: Style) -> None:
         shrink = (style.height_mm - top - (_DOWN + _HEAD + _LINE + 10.0) * s) / (2 * high)
         wide, high = wide * shrink, high * shrink
         second = top + high + (_LINE + _DOWN + _HEAD) * s
-    p = model.stack.parameters
-    words = f"{result.image}; noise 1 − p = {p.noise:g}, corruption seed {result.seed}"
-    if result.seed is None:
-        words = f"{result.image}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
+    noise = noise_and_keep(model.stack.parameters.noise)
+    words = f", not corrupted; fitted with {noise}" if seed is None else f"; {noise}, corruption seed {seed}"
     data = dataset_title(model.dataset, model.generated)
     noun, limited = ("row", "axis") if model.image_shape is None else ("image", "colour")
-    plot.title(f"{data}: one {noun} through {counted(columns - 1, 'layer')}", words)
+    plot.title(f"{data}: one {noun} through {counted(columns - 1, 'layer')}", result.image + words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)

@@ -14,7 +14,7 @@ from slide_gui.experiments.runs.spec import METHODS, describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_width, line_color, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, counted, dataset_title, told_apart
+from slide_gui.text import count, counted, dataset_title, noise_and_keep, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ def draw_widths(figure: "Figure", result: RunResult, style: Style) -> None:
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
     shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
-    second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, noise 1 − p = {spec.stack.noise:g}, "
+    second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, {noise_and_keep(spec.stack.noise)}, "
     second += f"depth {spec.stack.depth}; final shares of the layers {shares}"
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = spec.group_names

@@ -145,11 +145,11 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
     [
         (
             "--depth 1 --classifier neighbors.KNeighborsClassifier n_neighbors=3",
-            "scikit-learn, noise 1−p = 0.3, depth 1, KNeighborsClassifier(n_neighbors=3)",
+            "scikit-learn, noise 1 − p = 0.30 (p = 0.70), depth 1, KNeighborsClassifier(n_neighbors=3)",
         ),
         ("--transformer decomposition.PCA n_components=9", "PCA(n_components=9)"),
         ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80 % of variance, 40 labels"),
-        ("--method slide-white-svm --kept 0.8 --depth 1", "SLIDE + White, noise 1−p = 0.3, depth 1, 80 % of variance"),
+        ("--method slide-white-svm --kept 0.8 --depth 1", "noise 1 − p = 0.30 (p = 0.70), depth 1, 80 % of variance"),
         ("--method slide-svm-without-input --depth 1", "; shares of kernel exponent: h¹ 1.00"),
         ("--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2", "SdA, units 9–8, noise 0.25, 1 ep"),
     ],

@@ -317,7 +317,7 @@ def test_that_a_mean_margin_has_the_rows_of_its_members_in_every_draw_and_fold_a
     assert RunSpec.mean_of([replace(each, source="elsewhere") for each in members]).hash == mean.hash
     assert RunSpec.mean_of(members[::-1]).hash != mean.hash
     assert RunSpec.from_document(json.loads(json.dumps(mean.document()))) == mean
-    assert describe_spec(mean) == "SLIDE-SVM, mean of five, 5 averaged runs, the first with noise 1−p = 0.3, depth 1"
+    assert "mean of five, 5 averaged runs, the first with noise 1 − p = 0.30 (p = 0.70), depth 1" in describe_spec(mean)
 
 
 @pytest.mark.parametrize(

@@ -232,16 +232,17 @@ def test_that_a_path_separator_in_a_name_does_not_split_it_and_generated_data_re
 
 
 STACK, HINGE = StackParameters(noise=0.3, depth=2), SvmParameters(loss="hinge")
+WORDS = "SLIDE-SVM, noise 1 − p = 0.30 (p = 0.70), depth 2"
 SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretraining_rate=0.02, fine_tuning_rate=0.5)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"stack": STACK}, "SLIDE-SVM, noise 1−p = 0.3, depth 2"),
+        ({"stack": STACK}, WORDS),
         (
             {"stack": replace(STACK, ridge=10.0, threshold=0.4, squashing="tanh", fit_on="thresholded")},
-            "SLIDE-SVM, noise 1−p = 0.3, depth 2, ridge 10, threshold 0.4, squashing tanh, fit on thresholded",
+            f"{WORDS}, ridge 10, threshold 0.4, squashing tanh, fit on thresholded",
         ),
         ({"method": "raw-svm"}, "Raw-SVM"),
         ({"method": "pca-svm", "kept": 0.955}, "PCA-SVM, 95.5 % of variance"),
@@ -261,8 +262,7 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ),
         (
             {"stack": STACK, "labels": 9, "fit_rows": "labelled", "svm": HINGE, "held_out": HeldOut(0.3, 7)},
-            f"SLIDE-SVM, noise 1−p = 0.3, depth 2, {LOSSES['hinge'].text}, 9 labels, fitted on the labelled rows only, "
-            "30 % held out, seed 7",
+            f"{WORDS}, {LOSSES['hinge'].text}, 9 labels, fitted on the labelled rows only, 30 % held out, seed 7",
         ),
     ],
 )

@@ -102,8 +102,9 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors_and_marks_a_flow_w
     squashed = next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")).images[0].get_array()
     dark = np.asarray(squashed)[::8, ::8].sum(axis=-1) < 200
     np.testing.assert_array_equal(dark.reshape(-1), second.squashed == 1)
+    assert "training image 1; noise 1 − p = 0.30 (p = 0.70), corruption seed 1" in texts(figure)
     found = texts(drawn(draw_flow, flow_of(DATA, None)))
-    assert any("not corrupted" in text for text in found)
+    assert "training image 1, not corrupted; fitted with noise 1 − p = 0.30 (p = 0.70)" in found
     assert "corrupt" not in found
 
 
@@ -128,7 +129,7 @@ def test_that_the_copies_figure_has_both_lines_with_references_and_names_row_and
     dashed = np.asarray(lines[1].get_ydata())
     np.testing.assert_allclose(dashed[0] / dashed[-1], 4.0)
     assert "Wₘ, m = 8, seed 0" in texts(figure)
-    assert any("geometric mean over 2 seeds" in text for text in texts(figure))
+    assert "layer 2, noise 1 − p = 0.30 (p = 0.70); 60 rows; geometric mean over 2 seeds" in texts(figure)
     flat = replace(copies, model=replace(copies.model, image_shape=(4, 16)))
     for transposed, name in ((False, "row 1, 3"), (True, "row 3, 1")):
         figure = drawn(draw_copies, flat, style=Style(transposed=transposed))
@@ -173,6 +174,7 @@ def test_that_the_sum_of_criterion_and_prior_is_drawn_and_its_axis_names_the_pow
     run = result()
     history = tuple(replace(step, criterion=1e-9 * step.criterion, prior=1e-10) for step in run.classifier.history)
     criterion = drawn(draw_widths, replace(run, classifier=replace(run.classifier, history=history))).axes[0]
+    assert any(", noise 1 − p = 0.40 (p = 0.60), depth 2; final" in text for text in texts(criterion.figure))
     exponent = criterion.yaxis.get_offset_text()
     assert exponent.get_text()
     assert exponent.get_size() == criterion.get_yticklabels()[0].get_size()

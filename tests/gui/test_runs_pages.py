@@ -446,7 +446,7 @@ def test_that_an_opened_run_names_the_rows_of_its_error_and_its_method_and_leave
     assert window.workspace.state.parameters == stack
     mean = RunSpec.mean_of([replace(given, stack=replace(stack, noise=noise)) for noise in (0.3, 0.5)])
     text = open_result(window, tmp_path, run(labelled(), mean))
-    assert "SLIDE-SVM, mean of five, 2 averaged runs, the first with noise 1−p = 0.3, depth 2" in text
+    assert "SLIDE-SVM, mean of five, 2 averaged runs, the first with noise 1 − p = 0.30 (p = 0.70), depth 2" in text
     on_validation = replace(given, evaluate="validation", training="split").checked()
     assert open_result(window, tmp_path, run(labelled(), on_validation)).startswith("validation error on ")
     assert open_result(window, tmp_path, run(labelled(), given)).startswith("test error on ")

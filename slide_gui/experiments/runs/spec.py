@@ -17,7 +17,7 @@ from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
-from slide_gui.text import counted, layer_name
+from slide_gui.text import counted, layer_name, noise_and_keep
 
 
 @dataclass(frozen=True)
@@ -428,7 +428,7 @@ def describe_choice(spec: RunSpec) -> str:
     parts = []
     if spec.stacked:
         first = f"{len(spec.members)} averaged runs, the first with " if spec.members else ""
-        parts.append(f"{first}noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        parts.append(f"{first}{noise_and_keep(spec.stack.noise)}, depth {spec.stack.depth}")
         for name in ("ridge", "threshold", "squashing", "fit_on"):
             value = getattr(spec.stack, name)
             if value != getattr(StackParameters(), name):
