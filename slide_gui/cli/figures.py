@@ -58,7 +58,8 @@ def _add_size(parser: argparse._ActionsContainer) -> None:
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
     text = f"output file; its suffix selects a figure format or CSV (default: {usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--format", nargs="+", metavar="NAME", help="write the output in each of these formats")
+    text = "write the output in each of these formats; the suffix of FILE, if any, must be one of them"
+    parser.add_argument("--format", nargs="+", metavar="NAME", help=text)
     text = "write pictures without the session, from which the window restores the view (a bundle always contains it)"
     parser.add_argument("--no-session", action="store_true", help=text)
 
@@ -78,17 +79,16 @@ def _outputs(
     Refuse formats other than `formats`, and outputs that would replace an input or another of the user's files.
     """
     bundle = getattr(arguments, "bundle", None)
-    output: Path = arguments.output or Path(f"{name}.{formats[0]}")
+    suffixes = [f".{each}" for each in dict.fromkeys(arguments.format or formats)]
+    output: Path = arguments.output or Path(f"{name}{suffixes[0]}")
     for wanted in arguments.format or ():
         if wanted not in formats:
             raise UsageError(f"--format is {wanted!r}; it must be one of {', '.join(formats)}")
     if bundle is not None and (arguments.output or arguments.format or arguments.no_session):
         raise UsageError("--bundle sets the files and formats; leave out --output, --format and --no-session")
-    if arguments.format:
-        outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
-    else:
-        options.check_suffix(output, [f".{each}" for each in formats])
-        outputs = [output]
+    if output.suffix or not arguments.format:
+        options.check_suffix(output, suffixes, "-o")
+    outputs = [output.with_suffix(each) for each in suffixes] if arguments.format else [output]
     if arguments.output is None and bundle is None:
         options.refuse_existing(outputs)
     if bundle is None:

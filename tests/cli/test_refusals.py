@@ -42,6 +42,7 @@ USAGE = {
     "weights small.npz --width huge": "width is 'huge'",
     "weights small.npz --animate depth": "invalid choice: 'depth' (choose from 'noise')",
     "weights small.npz --animate noise -o w.pdf": "must end in .gif",
+    "weights small.npz -o w.svg --format png csv": "-o 'w.svg' must end in .png or .csv",
     "weights small.npz --animate noise --bundle b": "cannot be used together",
     "weights small.npz --animate noise --format png": "--format is 'png'; it must be one of gif",
     "weights small.npz --bundle b --no-session": "leave out --output, --format and --no-session",
@@ -229,7 +230,7 @@ def alias_of(name, kind):
 SVM = "--depth 1 -C 1 --widths median"
 OTHER_WAYS = [
     "weights weights.csv --format pdf csv",
-    "weights weights.csv -o weights.pdf --format csv",
+    "weights weights.csv -o weights --format csv",
     "runs export runs.sqlite -o runs.sqlite-wal",
     "runs export runs.sqlite -o RUNS.sqlite-SHM",
     "runs export runs.sqlite -o runs.sqlite.arrays/table.csv",
