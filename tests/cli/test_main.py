@@ -75,7 +75,7 @@ def test_that_results_are_printed_and_saved_if_the_encoding_of_the_locale_lacks_
     train = ["-m", "slide_gui", "train", "a.csv", "--depth", "1", "--method", "median", "--save-model", "m.npz"]
     code, out, _ = started(tmp_path, *train)
     assert (code, out.splitlines()[-1]) == (0, "saved m.npz")
-    assert r"noise 1\u2212p = 0.3" in out
+    assert r"noise 1 \u2212 p = 0.30 (p = 0.70)" in out
     code, out, _ = started(tmp_path, *train, "--json")
     assert (code, json.loads(out)["label_names"]) == (0, ["é", "Ω"])
 
