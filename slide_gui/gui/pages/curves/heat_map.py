@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QItemSelectionModel, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.pages.curves.points import BEST, ErrorPoint, best_words, lines_of
@@ -14,7 +14,8 @@ from slide_gui.text import counted, level, percentage
 class HeatMap(ColorTable):
     """A table of errors in per cent, with one row per depth and one column per noise level.
 
-    Frames mark the cells whose noise level and depth were selected on validation rows.
+    Frames mark the cells whose noise level and depth were selected on validation rows. The headings of the current
+    noise level and depth are highlighted.
 
     Signals
     -------
@@ -27,6 +28,8 @@ class HeatMap(ColorTable):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, "Heat map of the error at each noise level and depth")
         self._points: dict[tuple[int, int], ErrorPoint] = {}
+        for head in (self.horizontalHeader(), self.verticalHeader()):
+            head.setHighlightSections(True)
         self.cell_clicked.connect(self._click)
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test", mark: str = BEST) -> None:
@@ -53,6 +56,13 @@ class HeatMap(ColorTable):
         rows = [(f"depth {depth}", "") for depth in depths]
         columns = [(level(noise), f"noise level {noise:g}") for noise in noises]
         self.set_cells(rows, columns, cells, ("; ".join([legend, *words[1:]]), BLUE), "; ".join(words))
+
+    def set_current(self, noise: float, depth: int) -> None:
+        """Highlight the row and column headings of the point with this noise level and depth, if there is one."""
+        self.clearSelection()
+        for place, point in self._points.items():
+            if _place(point) == (round(noise, 6), depth):
+                self.selectionModel().select(self.model().index(*place), QItemSelectionModel.SelectionFlag.Select)
 
     @Slot(object)
     def _click(self, place: tuple[int, int]) -> None:

@@ -314,6 +314,7 @@ class CurvesPage(Page):
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
+        self._map.set_current(parameters.noise, parameters.depth)
         has_all_labels = setting is None or setting.spec.labels is None
         paper, dataset = self._paper_error(part) if has_all_labels else None, self._workspace.dataset
         self._plot.set_paper(paper)
