@@ -370,7 +370,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     tiles = runs.comparison.tiles
     assert [row.title for row in tiles.rows] == ["A", "B", "A − B"]
     shown = [tile for row in tiles.rows for tile in row.tiles]
-    assert (len(shown), len({tile.scale for tile in shown})) == (12, 1)
+    assert (len(shown), len({tile.scale for tile in shown})) == (12, 1)  # without a difference, one scale
     np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # both runs have the same stack
     raw = RunSpec(labelled().fingerprint, stack=StackParameters(depth=0), svm=QUICK)
     save(window, window.session.library.path.parent, run(labelled(), raw))

@@ -148,7 +148,8 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
     page.tabs.buttons()[1].click()
     wait(lambda: page.comparison.tiles.rows)
     assert page.comparison.answer.text().startswith("Error of A 3.50 %, of B 3.30 %, A − B = +0.20 percentage points")
-    compared = page.comparison._shown
+    compared, scales = page.comparison._shown, [row.tiles[0].scale.high for row in page.comparison.tiles.rows]
+    assert scales[0] == scales[1] > 2 * scales[2]
     for more, difference in ((0.0, "0.00"), (2e-5, "−0.002")):
         other = replace(compared.first, error=compared.first.error + more)
         assert f"A − B = {difference} percentage" in _sentence(replace(compared, second=other))

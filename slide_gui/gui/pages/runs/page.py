@@ -26,7 +26,7 @@ from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.controls import ElidedBox, LowScroll, label, with_keys
 from slide_gui.gui.widgets.layouts import flush, nested, placed
-from slide_gui.gui.widgets.tiles import TileRow, row_tile
+from slide_gui.gui.widgets.tiles import TileRow, row_tile, short_size
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.text import count, counted, dataset_title, label_names, p_value_text, percentage, pixel_name
 
@@ -285,21 +285,21 @@ class ComparisonView(QWidget):
             return
         rows, number, shape = shown.rows, self._pixels.currentIndex(), shown.image_shape
         pixel = rows.pixels[number]
-        both = [*rows.first[number], *rows.second[number]]
-        limit = max((nearby_peak(row[:-1], pixel, shape) for row in both), default=1.0)
-        scale = ColorScale.symmetric(theme_of(self).diverging, limit)
-        depth = max(rows.first.shape[1], rows.second.shape[1])
-        theme = theme_of(self)
+        depth, theme = max(rows.first.shape[1], rows.second.shape[1]), theme_of(self)
+        sides = rows.first[number], rows.second[number], rows.difference[number]
+        a, b, largest = (max((nearby_peak(row[:-1], pixel, shape) for row in side), default=0.0) for side in sides)
+        # Two runs may have almost equal weights. The difference therefore has its own scale.
+        scale, own = (ColorScale.symmetric(theme.diverging, limit) for limit in (max(a, b), largest or max(a, b)))
         lines = []
-        for title, note, color, weights in (
-            ("A", _short(shown.first), theme.pin(0), rows.first[number]),
-            ("B", _short(shown.second), theme.pin(3), rows.second[number]),
-            ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
+        for title, note, color, weights, colors in (
+            ("A", _short(shown.first), theme.pin(0), sides[0], scale),
+            ("B", _short(shown.second), theme.pin(3), sides[1], scale),
+            ("A − B", "difference", QColor(theme.accent), sides[2], own),
         ):
-            tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
-            lines.append(TileRow(title, note, color, False, tiles))
+            tiles = (row_tile(weights[k], shape, colors, pixel) if k < len(weights) else None for k in range(depth))
+            lines.append(TileRow(title, note, color, False, tuple(tiles)))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
-        self._bar.set_scale(scale)
+        self._bar.set_scale(scale, f"A − B: ±{short_size(own.high)} · A, B:")
         self._show_tiles(True)
 
     def _show_tiles(self, shown: bool) -> None:
