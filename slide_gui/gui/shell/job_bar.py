@@ -12,12 +12,12 @@ from slide_gui.text import time_left
 class JobBar(QWidget):
     """A widget with the name of the running job, a thin progress bar, the remaining time and a Cancel button.
 
-    While no job is running, its contents are hidden, but its height remains the same.
+    While no job is running, these are hidden, but the height remains the same. To the right of the button, the widget
+    shows temporary messages.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._status: JobStatus | None = None
         layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         self._text = placed(layout, ElidedLabel("", self, ""))
         self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
@@ -29,7 +29,7 @@ class JobBar(QWidget):
             policy = each.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
-        layout.addStretch(1)
+        self._message = placed(layout, ElidedLabel("", self, ""), 1)
         self.setFixedHeight(26)  # With this height, the status bar is 32 pixels high, including its margins.
         self.setAccessibleName("Running job")
         self.show_status(None)
@@ -51,6 +51,11 @@ class JobBar(QWidget):
             self._left.setText(time_left(status.seconds_left))
         for each in (self._bar, self._left, self._cancel):
             each.setVisible(status is not None)
+
+    @Slot(str)
+    def show_message(self, text: str) -> None:
+        """Show a temporary message, or none if `text` is empty."""
+        self._message.setText(text)
 
     @Slot()
     def _stop(self) -> None:

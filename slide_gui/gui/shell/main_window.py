@@ -238,7 +238,9 @@ class MainWindow(QMainWindow):
         self.job_bar = JobBar(self)
         self._right_status = label("", self)
         self._show_where_runs_are_computed()
-        status.addWidget(self.job_bar, 1)
+        # Temporary messages would hide a widget that is not permanent.
+        status.addPermanentWidget(self.job_bar, 1)
+        status.messageChanged.connect(self.job_bar.show_message)
         self._right_status.setContentsMargins(0, 0, 16, 0)
         status.addPermanentWidget(self._right_status)
 
