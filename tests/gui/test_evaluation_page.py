@@ -222,4 +222,4 @@ def test_that_median_widths_have_a_row_below_the_papers_if_widths_are_learned_an
             wanted = f"split {split.split + 1} of 3: paused" if paused else note
             assert rows[split.method].cells[0].note == wanted
             assert rows[split.method].cells[0].fraction == pytest.approx(0.0 if paused else fraction)
-        assert rows["raw-svm"].cells[0].note == "1 of 3 shipped, waiting"
+        assert rows["raw-svm"].cells[0].note == "1 of 3, waiting"

@@ -62,7 +62,9 @@ def error_rows(
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""
-            done = f"{len(cell.answers)} of {cell.n_splits} {'shipped' if is_shipped else 'splits'}"
+            # The paper's error, to the right of the note, leaves no space for both the noun and the reason.
+            noun = "" if cell.paper is not None and why else " shipped" if is_shipped else " splits"
+            done = f"{len(cell.answers)} of {cell.n_splits}{noun}"
             note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
         aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
         other, result = state.comparison(cell), comparison_result(state, cell)
