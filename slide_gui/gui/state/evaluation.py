@@ -65,7 +65,7 @@ class EvaluationController(QObject):
     reading : Task
         Task that reads the stored results of the table. Its result is a tuple: the plan of the table, the stored
         results, the expected duration of each missing run, and the list of stored runs. This list is None until the
-        durations are known.
+        durations are known; until then, the durations are those that were known before, or None.
 
     Signals
     -------
@@ -98,6 +98,10 @@ class EvaluationController(QObject):
         """True if the stored results of the table for the current `choice` have been read."""
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table
 
+    @property
+    def _costs(self) -> dict[tuple[str, str], dict[int, float]] | None:
+        return self.reading.latest[2] if self.known else None
+
     def state(self) -> EvaluationState:
         """Return the results of all table cells. A cell is one method on one data set.
 
@@ -111,18 +115,22 @@ class EvaluationController(QObject):
             stored = stored if shipped is None else merged(merged(stored, shipped), stored)
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
-    def cost(self) -> str:
+    def cost(self) -> tuple[str, float]:
         """Describe the maximum number and total duration of the runs that the Start button would compute.
 
-        The evaluation computes fewer runs if it eliminates candidates early. The description is empty if no run is
-        missing or the stored results have not been read.
+        The evaluation computes fewer runs if it eliminates candidates early.
+
+        Returns
+        -------
+        tuple of (str, float)
+            The description, and the total duration in seconds. The description is empty if no run is missing or the
+            stored results have not been read.
         """
-        costs = self.reading.latest[2] if self.known else {}
-        runs: dict[int, float] = {}
+        costs, runs = self._costs or {}, dict[int, float]()
         for cell in self.choice.cells:
             runs |= costs.get((cell.data, cell.method), {})
-        where = "this" if self._library.stored_runs else "an ordinary"
-        return f"up to {counted(len(runs), 'run')}, {about(sum(runs.values()))} on {where} computer" if runs else ""
+        where, seconds = "this" if self._library.stored_runs else "an ordinary", sum(runs.values())
+        return f"up to {counted(len(runs), 'run')}, {about(seconds)} on {where} computer" if runs else "", seconds
 
     @property
     def is_reading(self) -> bool:
@@ -143,7 +151,7 @@ class EvaluationController(QObject):
         if not self._read_requested or self._library.reading:
             return
         self._read_requested = False
-        table, rows = self.choice.table, self._library.stored_runs
+        table, rows, costs = self.choice.table, self._library.stored_runs, self._costs
         is_current = self.known and not self.reading.running and self.reading.latest[3] == rows
         if self.runs.running or not self._library.listed or is_current:
             self._drop_stored_progress()
@@ -155,7 +163,7 @@ class EvaluationController(QObject):
             # Compute and cache the comparisons in the worker thread, because they need SciPy, whose import is slow.
             _ = state.comparisons
             # Report the stored results first, because computing the remaining cost takes about a second.
-            progress.report(0.1, (table, state, {}, None))
+            progress.report(0.1, (table, state, costs, None))
             return table, state, remaining_cost(table, state, rows, progress.part(0.1, 1.0)), rows
 
         self.reading.start(work)
@@ -178,10 +186,11 @@ class EvaluationController(QObject):
 
     def why_not(self) -> str:
         """Return the reason why the selected evaluation cannot start, or "" if it can start."""
-        if not self.choice.data:
-            return "No data set is selected."
-        if not self.choice.methods:
-            return "No method is selected."
+        for keys, noun in ((self.choice.data, "data set"), (self.choice.methods, "method")):
+            if not keys:
+                return f"No {noun} is selected."
+        if self.is_reading and self._costs is None:
+            return "The cost of the missing runs is being estimated…"
         empty = f"The {self.choice.extent} protocol contains none of the selected methods for the selected data sets."
         return "" if self.choice.cells else empty
 

@@ -23,6 +23,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, IntegerBox, StartPause, 
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 
 _MOST_SPLITS = 50  # The largest number of splits that the paper uses for a data set.
+_LONG = 3600.0  # If the missing runs take longer than this number of seconds, Start asks for confirmation.
 
 
 class _CheckMenu(QPushButton):
@@ -96,6 +97,10 @@ class EvaluationPage(Page):
         self._buttons = placed(row, StartPause(("Start", "Cancel"), tip, "benchmark", self))
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
+        # The menu that asks for confirmation before hours of computation.
+        self.question = QMenu(self)
+        self.question.addAction("Select the quick protocol, a few minutes").triggered.connect(self._choose_quick)
+        self.question.addAction("").triggered.connect(self._start_long)
         self.pause_button.clicked.connect(controller.runs.toggle_pause)
         row.addSpacing(8)
         self._extent = placed(row, QComboBox(self))
@@ -135,10 +140,23 @@ class EvaluationPage(Page):
 
     @Slot()
     def _toggle(self) -> None:
+        cost, seconds = self._controller.cost()
         if self._controller.runs.running:
             self._controller.runs.stop()
-        else:
+        elif seconds <= _LONG:
             self._controller.start()
+        else:
+            self.question.actions()[1].setText(f"Start {cost}")
+            self.question.popup(self.start_button.mapToGlobal(self.start_button.rect().bottomLeft()))
+
+    @Slot()
+    def _start_long(self) -> None:
+        self._controller.start()
+
+    @Slot()
+    def _choose_quick(self) -> None:
+        self._extent.setCurrentIndex(self._extent.findData("quick"))
+        self._splits.setValue(0)
 
     @Slot()
     def _chosen(self) -> None:
@@ -260,7 +278,7 @@ class EvaluationPage(Page):
         else:
             cells = [controller.reading.latest[1].cell(each.data, each.method) for each in controller.choice.cells]
             done, requested = sum(min(len(c.answers), c.n_splits) for c in cells), sum(c.n_splits for c in cells)
-            cost = controller.cost()
+            cost, _ = controller.cost()
             finished = f"all {requested}" if done == requested else f"{done} of {requested}"
             start = f"Start computes {cost}" if cost else ""
             quick = "the quick protocol takes a few minutes" if cost and controller.choice.extent == "full" else ""
