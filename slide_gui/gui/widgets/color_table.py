@@ -121,7 +121,6 @@ class ColorTable(ResultTable):
             head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
             head.setMinimumSectionSize(4)
             head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-            head.setHighlightSections(False)
             head.setFont(figure_font(self, SECONDARY))
         self.horizontalHeader().setFixedHeight(_HEAD)
         # Shorten long row headings at their end, because numbers at their beginning must remain visible.

@@ -218,17 +218,13 @@ class ClassifierPage(Page):
         problem = controller.why_not(method)
         self.train_button.setEnabled(not problem)
         self.train_button.setToolTip(_CANCEL if controller.training.running else problem.replace("; ", ";\n") or _TRAIN)
-        if problem:
-            self.details.setText(problem)
-        spec = controller.spec if controller.training.running else controller.cancelled
-        stale = spec is not None and spec.stacked and not self._workspace.has_parameters(spec.checked().stack)
         if controller.training.running:
-            self._show_training(controller.training.latest, stale)
+            self._show_training(controller.training.latest)
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
             # Show how far the training had progressed when it was cancelled.
-            self._show_training(controller.training.latest, stale)
+            self._show_training(controller.training.latest)
             self.rate.setText("")
             self.details.setText("")
         else:
@@ -251,11 +247,12 @@ class ClassifierPage(Page):
         self.details.setToolTip("")
         self._show_filter(0, 0, "")
 
-    def _show_training(self, seen: RunProgress, stale: bool) -> None:
+    def _show_training(self, seen: RunProgress) -> None:
         if self._shown is not None:  # Clear the page if it still shows the result of an earlier run.
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned on all training rows.")
-        spec = self._controller.spec
+        spec = self._controller.spec or self._controller.cancelled
+        stale = spec is not None and spec.stacked and not self._workspace.has_parameters(spec.checked().stack)
         at = f"{_place(spec)} (the panel’s parameters differ)" if spec is not None and stale else ""
         if seen.history and spec is not None:
             # `resolved` replaces the criterion "auto" with the criterion that is used for this number of classes.
@@ -287,10 +284,7 @@ class ClassifierPage(Page):
         classifier, stale = result.classifier, self._is_stale(result)
         self.criterion.set_placeholder("No widths were learned for this result.")
         self.criterion.set_history(() if classifier is None else classifier.history)
-        if classifier is None:
-            self._shares.set_shares((), (), ())
-        else:
-            self._shares.set_shares(result.spec.group_names, classifier.shares, classifier.widths, stale)
+        self._shares.set_shares((), (), ())
         self.criterion.set_stale(stale)
         over_folds = self._controller.folds_rate
         self.rate.setText(str(result.rate if over_folds is None else over_folds))
@@ -313,6 +307,7 @@ class ClassifierPage(Page):
         parts.append(f"training error {per_cent(100 * result.train_error)}")
         parts.append(describe_chosen(chosen) if chosen is not None and chosen.guarded else result.widths)
         if classifier is not None:
+            self._shares.set_shares(result.spec.group_names, classifier.shares, classifier.widths, stale)
             loss = result.spec.svm.loss
             parts.append(LOSSES[loss].text if loss != SvmParameters().loss else "")
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)

@@ -28,8 +28,6 @@ class HeatMap(ColorTable):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, "Heat map of the error at each noise level and depth")
         self._points: dict[tuple[int, int], ErrorPoint] = {}
-        for head in (self.horizontalHeader(), self.verticalHeader()):
-            head.setHighlightSections(True)
         self.cell_clicked.connect(self._click)
 
     def set_points(self, points: Sequence[ErrorPoint], part: str = "test", mark: str = BEST) -> None:

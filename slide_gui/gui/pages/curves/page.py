@@ -368,9 +368,8 @@ class CurvesPage(Page):
                 points[place] = ErrorPoint(*place, None, "", "running")
         if controller.estimated is not None:
             place = controller.estimated.stack.noise, controller.estimated.stack.depth
-            if place not in points:
-                seen = controller.estimate.latest
-                points[place] = _live_point(place, seen, setting.spec.evaluate, "refining")
+            estimate = _live_point(place, controller.estimate.latest, setting.spec.evaluate, "refining")
+            points.setdefault(place, estimate)
         return [points[place] for place in sorted(points)]
 
     def _known(self, setting: Setting) -> dict[Place, dict[str, PointResult]]:
