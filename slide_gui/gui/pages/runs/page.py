@@ -289,17 +289,17 @@ class ComparisonView(QWidget):
         sides = rows.first[number], rows.second[number], rows.difference[number]
         a, b, largest = (max((nearby_peak(row[:-1], pixel, shape) for row in side), default=0.0) for side in sides)
         # Two runs may have almost equal weights. The difference therefore has its own scale.
-        scale, own = (ColorScale.symmetric(theme.diverging, limit) for limit in (max(a, b), largest or max(a, b)))
+        scale, finer = (ColorScale.symmetric(theme.diverging, limit) for limit in (max(a, b), largest or max(a, b)))
         lines = []
         for title, note, color, weights, colors in (
             ("A", _short(shown.first), theme.pin(0), sides[0], scale),
             ("B", _short(shown.second), theme.pin(3), sides[1], scale),
-            ("A − B", "difference", QColor(theme.accent), sides[2], own),
+            ("A − B", "difference", QColor(theme.accent), sides[2], finer),
         ):
             tiles = (row_tile(weights[k], shape, colors, pixel) if k < len(weights) else None for k in range(depth))
             lines.append(TileRow(title, note, color, False, tuple(tiles)))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
-        self._bar.set_scale(scale, f"A − B: ±{short_size(own.high)} · A, B:")
+        self._bar.set_scale(scale, f"A − B: ±{short_size(finer.high)} · A, B:")
         self._show_tiles(True)
 
     def _show_tiles(self, shown: bool) -> None:
