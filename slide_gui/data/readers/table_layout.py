@@ -456,7 +456,10 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         # Several tabs or spaces may separate two cells. Splitting at spaces is right if only then all lines
         # have the same number of cells, or if only then some cells are numbers.
         by_tabs, by_blanks = ([split_line(line, mark, place) for line in lines] for mark in (b"\t", b""))
-        are_split = len(set(map(len, by_tabs))) == 1 and any(is_number(cell) for row in by_tabs for cell in row)
+        below = by_tabs[1:] or by_tabs
+        lacks_name = all(cell.strip() for row in below for cell in row)  # R writes no name above the names of the rows
+        are_split = {len(row) - len(by_tabs[0]) for row in below} in ({0}, {int(lacks_name)})
+        are_split &= any(is_number(cell) for row in by_tabs for cell in row)
         has_numbers = any(is_number(cell) for row in by_blanks for cell in row)
         if not are_split and has_numbers and len(set(map(len, by_blanks))) == 1:
             return b""
