@@ -176,12 +176,14 @@ def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path):
         (["train/a/0.png", "train/c.png", "test/b/0.png", "val/b/0.png"], [("train", [0]), ("test", [1])]),
         (["train_set/a/0.png", "train_set/c.png", "test/0.png"], [("train", [0]), ("test", None)]),
         (["0.png", "1.png"], [("train", None)]),
+        (["train/0.png", "val/0.png"], [("train", None)]),
+        (["trainA/0.png", "test1/0.png"], [("train", None)]),
     ],
 )
 def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels):
     parts = [part for part in read_image_folder(save_all(tmp_path, *names)) if {*part.pictures} <= {*names}]
     assert [(part.role, None if part.labels is None else part.labels.tolist()) for part in parts] == labels
-    left_out = {"val/b/0.png": "folder val", "c.png": "pictures next to the folders of classes"}
+    left_out = {"val/b/": "folder val", "c.png": "pictures next to the folders of classes"}
     expected = [f"{what} left out" for name, what in left_out.items() if name in " ".join(names)]
     assert [guess.what for guess in parts[0].opened.guesses] == expected
     assert (parts[0].labels is None) == ("move those of each class to a subfolder" in parts[0].opened.unlabelled)

@@ -17,7 +17,7 @@ from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import SUBMISSION, DataPart, is_missing, role_of
-from slide_gui.data.readers.table_layout import UNNAMED, table_layout
+from slide_gui.data.readers.table_layout import SET_NAMES, UNNAMED, table_layout
 from slide_gui.data.readers.tables import split_line
 from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, ParseReport, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -45,8 +45,9 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
     Each subfolder is a class. Classes are numbered in alphabetical order. If there are subfolders train and test, or
     train_set and test_set, these contain one subfolder per class. Other subfolders, such as val, are left out, and a
-    note reports this. Pictures directly in the folder, or directly in the folder test, have no labels. Hidden files and
-    files without the suffix of a picture are skipped.
+    note reports this. Pictures directly in the folder, or directly in the folder test, have no labels. Folders of
+    pictures are no classes, either, if all are named after sets, such as train and val, or trainA and testA. Hidden
+    files and files without the suffix of a picture are skipped.
 
     Parameters
     ----------
@@ -61,9 +62,11 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
         the first picture. The error is also raised if the pixels do not have the scale of `level`.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
-    if "train" not in below or (not _class_names(list(below.values())) and len(_class_names([folder])) > len(below)):
-        return _scaled_to_bit_depth([_read_part(folder, "train", _class_names([folder]), progress)], level)
-    names = _class_names(list(below.values()))
+    names, classes = _class_names(list(below.values())), _class_names([folder])
+    are_sets = all(map(_names_set, classes))
+    if "train" not in below or not (names or are_sets):
+        files = [(file, 0) for name in classes * are_sets for file in image_files(folder / name)]
+        return _scaled_to_bit_depth([_read_part(folder, "train", classes * (not are_sets), progress, files)], level)
     # "train" comes before "test"
     parts = [_read_part(below[role], role, names, part) for role, part in progress.each(sorted(below, reverse=True))]
     parts = [replace(part, pictures=tuple(f"{Path(part.place).name}/{x}" for x in part.pictures)) for part in parts]
@@ -275,6 +278,12 @@ def read_image(path: Path) -> NDArray[np.float32]:
 def _folders(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
         return sorted(Path(e.path) for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def _names_set(name: str) -> bool:
+    """Return True if a folder is named after a set, such as train, valid, test1, trainA or test_stg1."""
+    name = name.lower()
+    return not (SET_NAMES | _PARTS.keys()).isdisjoint((name, name[:-1], name.partition("_stg")[0]))
 
 
 def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
