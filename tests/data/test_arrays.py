@@ -183,7 +183,7 @@ def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path):
 def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels):
     parts = [part for part in read_image_folder(save_all(tmp_path, *names)) if {*part.pictures} <= {*names}]
     assert [(part.role, None if part.labels is None else part.labels.tolist()) for part in parts] == labels
-    left_out = {"val/b/": "folder val", "c.png": "pictures next to the folders of classes"}
+    left_out = {"val/": "folder val", "c.png": "pictures next to the folders of classes"}
     expected = [f"{what} left out" for name, what in left_out.items() if name in " ".join(names)]
     assert [guess.what for guess in parts[0].opened.guesses] == expected
     assert (parts[0].labels is None) == ("move those of each class to a subfolder" in parts[0].opened.unlabelled)

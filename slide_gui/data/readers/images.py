@@ -70,7 +70,8 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     # "train" comes before "test"
     parts = [_read_part(below[role], role, names, part) for role, part in progress.each(sorted(below, reverse=True))]
     parts = [replace(part, pictures=tuple(f"{Path(part.place).name}/{x}" for x in part.pictures)) for part in parts]
-    others = [entry for entry in _folders(folder) if entry not in below.values() and _class_names([entry])]
+    others = [entry for entry in _folders(folder) if entry not in below.values()]
+    others = [entry for entry in others if image_files(entry) or _class_names([entry])]
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)
         note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not named train or test")
