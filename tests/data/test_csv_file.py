@@ -275,8 +275,9 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     assert not any(guess.sure for guess in part.opened.guesses)
     part = read("kind,a,sex\n" + "".join(f"{'xyz'[k % 3]},.{k},{'mf '[k % 3]}\n" for k in range(9)))
     assert (classes(part), part.opened.left_out) == (list("xyz" * 3), (2,))  # the sex of some rows is missing
-    part = read("set,a,kind\n" + "".join(f"{'Train' if k < 6 else 'val'},.{k},{k % 3}\n" for k in range(9)))
-    assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
+    for name, words in (("set", ("val", "Train")), ("split", "TF"), ("is_test", ("False", "TRUE"))):
+        part = read(f"{name},a,kind\n" + "".join(f"{words[k < 6]},.{k},{k % 3}\n" for k in range(9)))
+        assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
     part = read("note,a,kind\n" + "".join(f"{'broken' if k > 6 else ''},.{k},{k % 3}\n" for k in range(9)))
     assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
     assert notes(read(PEOPLE, ParseOptions("d"))) == ["columns “name”, “town” left out"]

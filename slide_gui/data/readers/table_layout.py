@@ -261,6 +261,7 @@ def table_layout(
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
     words = {k: set(map(str.lower, _filled(samples, k))) for k in text - left_out}
     truth_values = {k for k, cells in words.items() if cells <= _TRUTH_VALUES.keys()}
+    truth_values -= {k for k in text_left if _marks_set(columns[k])}
     if like is not None:  # other words in a feature of the training set are refused later, with their line
         truth_values |= {k for k in words.keys() - text_left if words[k] & _TRUTH_VALUES.keys()}
     # A column of True and False is seldom the label column, unless it is the last one. If there is no other text and no
@@ -564,6 +565,11 @@ def _unique_names(cells: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _marks_set(name: str) -> bool:
+    """Return True if the column name is that of a set, such as train or is_test, or “split”."""
+    return name.lower().removeprefix("is_") in SET_NAMES | {"split"}
+
+
 def shown_column(column: int, columns: tuple[str, ...]) -> str:
     """Return the name of a column in quotation marks, or its number if the table has no names."""
     name = columns[column]
@@ -590,7 +596,8 @@ def _label_column(
     # Notes and flags, which most rows lack, are not classes either.
     identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
-    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= SET_NAMES}
+    of_sets = {k: SET_NAMES | {*"tf", *_TRUTH_VALUES} if _marks_set(columns[k]) else SET_NAMES for k in text}
+    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= of_sets[k]}
     identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):
