@@ -14,7 +14,7 @@ from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import DataPart, by_columns, check_labels, label_texts
 from slide_gui.data.readers.table_layout import table_layout
-from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
+from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions, likely_labels, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, listed_columns, listed_names
 
@@ -70,8 +70,7 @@ def read_new_rows(
                 unused = {requested_column(each, columns, str(path)) for each in reading.left_out}
                 unused |= layout.left_out - layout.text
                 numbered = label_column.isdecimal() or label_column in columns
-                lower = {name.lower(): name for name in columns if layout.named and not layout.text}
-                likely = (lower[name] for name in LABEL_NAMES if name in lower and not (name == "y" and "x" in lower))
+                likely = [columns[k] for k in likely_labels(columns) if layout.named and not layout.text]
                 texts = [str(k + 1) for k in layout.text] if len(layout.text) == 1 else []
                 label = next(iter((*likely, *[label_column] * (numbered and not layout.named), *texts)), None)
                 if len(columns) - n_features - len(unused) != 1:

@@ -151,6 +151,12 @@ NO_GUESSES = ParseReport()
 """Report for a file about which nothing was guessed."""
 
 
+def likely_labels(columns: Sequence[str]) -> list[int]:
+    """Return the indices of the columns named like labels. If there is also a column x, column y is a coordinate."""
+    names = [name.lower() for name in columns]
+    return [k for k, name in enumerate(names) if name in LABEL_NAMES and not (name == "y" and "x" in names)]
+
+
 def find_column(requested: str, columns: Sequence[str]) -> int | None:
     """Return the index of a column as `requested_column` does, or None if the table has no such column."""
     folded = [name.lower() for name in columns]

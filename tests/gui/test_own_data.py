@@ -235,13 +235,13 @@ def test_that_a_quantity_and_a_missing_class_offer_another_label_column_or_three
     assert len(window.workspace.dataset.label_names) == 3
     assert (window.workspace.source.reading.bins, preview.isVisible()) == (3, False)
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
-    (tmp_path / "d.csv").write_text("a,b,class,site\n1,2,x,N\n3,4,,S\n5,7,y,N\n2,6,y,S\n")
+    (tmp_path / "d.csv").write_text("a,b,class,site\n1,2,0,N\n3,4,,S\n5,7,1,N\n2,6,1,S\n")
     bar = window.weights_page.set_view("weights")._scroll.verticalScrollBar()
     bar.setValue(50)
     open_file(window, tmp_path / "d.csv")
     assert bar.value() == 0, "the tiles of new data are shown from the top"
-    assert "d.csv: line 3, column 3: the class is missing" in texts(preview)
-    assert preview.choose_button.isVisible()
+    assert "d.csv: line 3, column 3: the label is missing" in texts(preview)
+    assert (preview.choose_button.isVisible(), window.workspace.dataset.feature_names) == (True, ("a", "b"))
     preview.label_column.setCurrentText("site")
     preview.open_button.click()
     wait(lambda: window.workspace.dataset.label_names == ("N", "S") and not preview.isVisible())

@@ -19,7 +19,7 @@ from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import SUBMISSION, DataPart, is_missing, role_of
 from slide_gui.data.readers.table_layout import SET_NAMES, UNNAMED, table_layout
 from slide_gui.data.readers.tables import split_line
-from slide_gui.data.reading import LABEL_NAMES, NO_COLUMN, Guess, ParseOptions, ParseReport, requested_column
+from slide_gui.data.reading import NO_COLUMN, Guess, ParseOptions, ParseReport, likely_labels, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, listed_names, plural, printable
 
@@ -63,15 +63,14 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     names, classes = _class_names(list(below.values())), _class_names([folder])
-    are_sets = all(map(_names_set, classes))
+    are_sets = all(map(_names_set, map(str.lower, classes)))
     if "train" not in below or not (names or are_sets):
         files = [(file, 0) for name in classes * are_sets for file in image_files(folder / name)]
         return _scaled_to_bit_depth([_read_part(folder, "train", classes * (not are_sets), progress, files)], level)
     # "train" comes before "test"
     parts = [_read_part(below[role], role, names, part) for role, part in progress.each(sorted(below, reverse=True))]
     parts = [replace(part, pictures=tuple(f"{Path(part.place).name}/{x}" for x in part.pictures)) for part in parts]
-    others = [entry for entry in _folders(folder) if entry not in below.values()]
-    others = [entry for entry in others if image_files(entry) or _class_names([entry])]
+    others = [x for x in _folders(folder) if x not in below.values() and (image_files(x) or _class_names([x]))]
     if others:
         names_left = ", ".join(clean_name(entry.name) for entry in others)
         note = Guess(f"{plural('folder', 'folders', len(others))} {names_left} left out", "not named train or test")
@@ -182,9 +181,7 @@ def _table_of_labels(
     except DataError:
         return None
     cells = [[_name_key(cell, fold) for cell in column] for column in zip(*rows, strict=True)]
-    lower = [name.lower() for name in columns]
-    likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
-    likely = [columns.index(trained)] if trained in columns else likely
+    likely = [columns.index(trained)] if trained in columns else likely_labels(columns)
     naming = [k for k in range(len(cells)) if k not in likely and 2 * len(by_name.keys() & {*cells[k]}) >= len(rows)]
     if not naming or len(columns) > _MOST_COLUMNS:
         return None
@@ -282,8 +279,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _names_set(name: str) -> bool:
-    """Return True if a folder is named after a set, such as train, valid, test1, trainA or test_stg1."""
-    name = name.lower()
+    """Return True if a folder is named after a set, such as train, valid, test1, traina or test_stg1."""
     return not (SET_NAMES | _PARTS.keys()).isdisjoint((name, name[:-1], name.partition("_stg")[0]))
 
 

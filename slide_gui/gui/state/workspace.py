@@ -16,7 +16,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import NO_COLUMN, Guess, ParseOptions
+from slide_gui.data.reading import NO_COLUMN, Guess, ParseOptions, find_column, likely_labels
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import Explorer, default_pixels
@@ -494,11 +494,20 @@ def _ready(
 
 
 def _without_labels(source: DataSource, error: DataError, progress: Progress) -> tuple[DataSource, Dataset]:
-    """Open a table without labels, so that the user can choose the label column. If this fails, raise `error`."""
+    """Open a table without labels, so that the user can choose the label column. If this fails, raise `error`.
+
+    The previous label column is left out, because it is not a feature.
+    """
     with suppress(ValueError):
-        source = replace(source, reading=replace(source.reading, label_column=NO_COLUMN))
-        dataset = source.load(progress=progress)
-        if dataset.opened.columns:
+        label, reading = source.reading.label_column or NO_COLUMN, replace(source.reading, label_column=NO_COLUMN)
+        dataset = replace(source, reading=reading).load(progress=progress)
+        columns = dataset.opened.columns
+        labels = {find_column(label, columns), *likely_labels(columns)}.difference(dataset.opened.left_out)
+        if names := [columns[k] for k in labels if k is not None]:
+            reading = replace(reading, left_out=(*reading.left_out, *names))
+            dataset = replace(source, reading=reading).load(progress=progress)
+        if columns:
+            source = replace(source, reading=reading)
             reason = f"Opened without labels: {error}"
             guesses = Guess("no labels", reason), *dataset.opened.guesses
             return source, replace(dataset, opened=replace(dataset.opened, guesses=guesses, unlabelled=reason))
