@@ -59,6 +59,8 @@ def test_that_some_of_the_idx_files_are_enough(tmp_path):
     assert "train-labels-idx1-ubyte is in the same folder" in alone.why_no_classes
     assert open_data([images, labels]).train_labels is not None
     assert open_data([test_images, test_labels]).train.shape == (3, 784)
+    known = open_data([write_idx(test_images, np.full((10_000, 28, 28), 33, np.uint8))])
+    assert (known.key, is_sure(known)) == ("mnist", False)  # the labels in the same folder are offered
     one_channel = write_idx(tmp_path / "train-f", np.arange(128, dtype=np.uint8).reshape(2, 8, 8, 1))
     assert open_data([one_channel]).image_shape == (8, 8)
     emnist = images.rename(tmp_path / "emnist-letters-train-images-idx3-ubyte")
