@@ -402,7 +402,7 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
         guesses = (Guess("no classes", reason), *train.opened.guesses)
         opened = replace(train.opened, guesses=guesses, unlabelled=reason, quantity=True)
         return [replace(train, labels=None, opened=opened), *(replace(part, labels=None) for part in parts[1:])]
-    if train.has_few_fractions:
+    if train.has_fractions(rare=reading.bins == 0):
         parts = [part.with_label_names() for part in parts]
     for part in parts:
         if part.labels is not None and bool(part.label_names) != bool(parts[0].label_names):

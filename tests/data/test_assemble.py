@@ -381,6 +381,7 @@ def test_that_a_few_fractions_are_class_names_if_each_has_five_rows():
     labels[0] = 2.5
     with pytest.raises(DataError, match=r"the label of row 1 is 2\.5, expected an integer"):
         assembled(*parts)
+    assert assembled(*parts, reading=ParseOptions(bins=0)).label_names == ("0.5", "1", "10.5", "2.5")
 
 
 def test_that_ranges_have_equally_many_values_and_are_named_by_limits_and_at_most_10_000_texts_are_classes():

@@ -72,14 +72,13 @@ class DataPart:
     level: int = 0
     pictures: tuple[str, ...] = ()
 
-    @property
-    def has_few_fractions(self) -> bool:
-        """True if there are labels that are not integers, and each of these labels occurs in five rows or more."""
+    def has_fractions(self, *, rare: bool) -> bool:
+        """Return True if there are labels other than integers. Unless `rare`, each must occur in five rows or more."""
         if self.labels is None or self.label_names or self.labels.dtype.kind != "f":
             return False
         numbers, counts = np.unique(self.labels, return_counts=True)
-        counts = counts[np.rint(numbers) != numbers]
-        return bool(counts.size and counts.min() >= _RARE)
+        counts = counts[(np.rint(numbers) != numbers) & (numbers == numbers)]
+        return bool(counts.size and (rare or counts.min() >= _RARE))
 
     def with_label_names(self) -> Self:
         """Return a copy in which numeric labels are replaced by class names. Without such labels, return self."""
