@@ -423,7 +423,7 @@ def test_that_a_first_line_has_names_only_if_its_texts_are_new_where_classes_rep
 
 @pytest.mark.parametrize(
     ("m", "name", "n", "sure"),
-    [(2, "sex", 2, False), (61, "sex", 16, True), (61, "sex", 17, False), (2, "x", 21, False), (2, "id", 10, False)],
+    [(2, "sex", 2, False), (61, "sex", 16, True), (61, "sex", 17, False), (2, "x", 21, False), (2, "rowId", 10, False)],
 )
 def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(m, name, n, sure):
     part = read("\n".join([f"{name},age,disease", *(f"n{k % n},{k * 0.7},{k * k % m}" for k in range(40))]))

@@ -31,7 +31,7 @@ _COUNTED = 4
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 # A column with at least this number of distinct strings may contain dates, or names of rows or groups, and not classes.
 _IDENTIFIERS = 10
-_IDENTIFIER_NAME = re.compile(r"column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject)", re.IGNORECASE)
+_IDENTIFIER_NAME = re.compile(r"(?i:column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject))|.*[a-z](Id|ID)")
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 # Spreadsheets in German and French write the words of their language.
 _TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
