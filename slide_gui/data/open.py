@@ -55,7 +55,9 @@ _OTHER_FORMATS = {
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),
-    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( +(qid|\d+):[-+.\de]+){2}( |\r?$)": (
+    # A table with tabs may have times such as 12:30, so all cells after the first one must have a colon.
+    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(,\d+)*"
+    rb"(( +(qid|\d+):[-+.\de]+){2}( |\r?$)|(\t(qid|\d+):[-+.\de]+){2,}\t?\r?$)": (
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }

@@ -74,6 +74,7 @@ TEXTS = [
     ("x.arff", "% by me\n@RELATION r\n@DATA\n1,2,a\n", "is an ARFF file; save it as CSV, with the names"),
     ("x.arff", "% by me\n\n" * 900, "is an ARFF file"),
     ("x.txt", "# by me\n0 \n-1 qid:2 7:1e-3 \n", "is a LIBSVM file; load it with scikit-learn's"),
+    ("x.txt", "3,8\t1:.5\t2:1\n", "is a LIBSVM file"),
     ("x.txt", "1 12:30 5\n2 12:45\n", "line 2 has 2 numbers, expected 3"),  # times, not LIBSVM features
     ("x.mat", "# Created by Octave 6.4.0\n# name: X\n1 2\n", "is a text file of Octave; save it with -v7"),
     ("x.csv", "\n<!doctype HTML>\n<html></html>\n", "is a web page instead of data; download the file again"),
