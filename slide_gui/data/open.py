@@ -31,6 +31,7 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 """Suffixes of the data files that file dialogs show, and that are read from a folder."""
 
 _AS_CSV, _AS_NPZ = "save its table as CSV", "save its arrays as X and y with numpy.savez"
+_VALIDATION = re.compile(r"(?<![a-z])(val|valid|validation|dev)(?![a-z])", re.IGNORECASE)
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _PICKLE = f"is a Python pickle or a PyTorch file, which is never read; {_AS_NPZ}"
 _OFFICE = f"is an Excel, Word, LibreOffice or PDF file; {_AS_CSV}"
@@ -175,14 +176,15 @@ def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:
     return [replace(first, opened=replace(first.opened, guesses=(*first.opened.guesses, guess))), *others]
 
 
-def _without_submissions(paths: Sequence[Path]) -> list[Path]:
-    """Return the files without tables of sample predictions.
+def _used_files(paths: Sequence[Path], is_new: bool) -> list[Path]:
+    """Return the files without tables of sample predictions and, unless they are new rows, without validation sets.
 
-    Such a table is left out only if another file belongs to the same set.
+    Such a file is left out only if another file belongs to the same set.
     """
-    samples = {path for path in paths if SUBMISSION.search(path.name)}
-    roles = {role_of(path.name) for path in paths if path not in samples}
-    return [path for path in paths if path not in samples or role_of(path.name) not in roles]
+    patterns = (SUBMISSION,) if is_new else (SUBMISSION, _VALIDATION)
+    others = {path for path in paths if any(pattern.search(path.name) for pattern in patterns)}
+    roles = {role_of(path.name) for path in paths if path not in others}
+    return [path for path in paths if path not in others or role_of(path.name) not in roles]
 
 
 @contextmanager
@@ -200,15 +202,15 @@ def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
 def _read_files(
     paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
 ) -> list[DataPart]:
-    """Read each file except tables of sample predictions, then join IDX images with their labels."""
-    given, paths = paths, _without_submissions(paths)
-    named = {path.stem for path in paths if path.suffix == ".npy" and ARRAY_NAME.fullmatch(path.stem)}
-    if len(named) == len(paths) > 1:
-        return read_npy(*paths, progress=progress)
+    """Read each file of the training set and the test set, then join IDX images with their labels."""
     # The training set is read first, because the test set must have the same columns.
-    paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
+    used = sorted(_used_files(paths, read_table is not read_csv), key=lambda path: role_of(path.name) == "test")
+    named = {path.stem: path for path in used if ARRAY_NAME.fullmatch(path.stem)}
+    are_arrays = len(named) > 1 and {path.suffix for path in used} == {".npy"}
+    parts = read_npy(*named.values(), progress=progress) if are_arrays else []
+    left_out = [clean_name(path.name) for path in paths if path not in (named.values() if are_arrays else used)]
+    paths = [] if are_arrays else used
     sizes = [path.stat().st_size for path in paths]
-    parts: list[DataPart] = []
     arrays: list[tuple[Path, NDArray[np.generic]]] = []
     for (path, size), step in progress.each(list(zip(paths, sizes, strict=True)), sizes):
         if path.is_dir():
@@ -226,8 +228,7 @@ def _read_files(
             table = partial(read_csv, like=like, before_test=before_test) if read_table is read_csv else read_table
             parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
     parts += _join_idx(arrays)
-    left_out = [clean_name(path.name) for path in given if path not in paths]
-    why = "its name suggests predictions to submit; if it contains data, open it without the other files"
+    why = "only one training set and one test set are read; to use a file that is left out, open it without the others"
     return _with_guess(parts, Guess(f"{', '.join(left_out)} left out", why)) if left_out else parts
 
 

@@ -77,7 +77,7 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     write(tmp_path / "50k" / "other_test.amat", "1 2\n3 4\n")
     assert open_data([tmp_path]).fingerprint == data.fingerprint
     assert open_npz(tmp_path, data=np.ones((2, 9)), images=np.ones((2, 3, 3))).train.shape == (2, 9)
-    arrays = {"y_test": list("ba"), "X_test": np.eye(2), "y_train": list("abc"), "X_train": np.eye(3, 2)}
+    arrays = {"y_test": list("ba"), "X_test": np.eye(2), "y_train": list("abc"), "X_train": np.eye(3, 2), "z": [1]}
     files = [write(tmp_path / f"{name}.npy", npy(array)) for name, array in arrays.items()]
     assert (open_data(files).train.shape, [*open_data(files).test_labels]) == ((3, 2), [1, 0])
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
@@ -199,14 +199,15 @@ def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path, train, test, s
         open_pair(tmp_path, train, test)
 
 
-def test_that_the_sample_predictions_of_a_competition_are_left_out_next_to_its_training_set(tmp_path):
+def test_that_sample_predictions_and_validation_rows_are_left_out_next_to_a_training_set(tmp_path):
     both = [write(tmp_path / "train.csv", TRAIN), write(tmp_path / "test.csv", "a,b\n.7,.8\n")]
     plain, reading = open_data(both), ParseOptions(label_column="class")
     sample = write(tmp_path / "sample_submission.csv", "id,class\n9,1\n")
-    for data in (open_data([tmp_path]), open_data([*both, sample]), open_data([tmp_path], reading)):
+    validation = write(tmp_path / "val.csv", TRAIN)
+    for data in (open_data([tmp_path]), open_data([*both, sample, validation]), open_data([tmp_path], reading)):
         assert data.fingerprint == plain.fingerprint
-        (guess,) = (each for each in data.opened.guesses if "submission" in each.what)
-        assert (guess.what, guess.sure) == ("sample_submission.csv left out", False)
+        (guess,) = (each for each in data.opened.guesses if "left out" in each.what)
+        assert (guess.what, guess.sure) == ("sample_submission.csv, val.csv left out", False)
     assert open_data([sample]).train.shape == (1, 1)
     with pytest.raises(DataError, match=r"test\.csv: lacks column “id” .* the training set .*sample_submission\.csv"):
         open_data([sample, both[1]])
