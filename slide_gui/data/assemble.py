@@ -140,7 +140,8 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
     for first, second in pairwise(sets):
         if first.role == second.role:
             name = "training" if first.role == "train" else "test"
-            remedy = ", or write “test” into the name of the test set" if first.role == "train" else ""
+            remedy = "write “test” as a separate word into the name of the test set, such as x_test.csv"
+            remedy = f", or {remedy}" if first.role == "train" else ""
             remedy = ", extracted from the archive" if ".zip, " in first.place.lower() else remedy
             raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them{remedy}")
     return sets

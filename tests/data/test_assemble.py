@@ -320,7 +320,8 @@ def test_that_a_feature_that_numbers_rows_in_the_order_of_the_classes_is_reporte
     [
         ("test.csv", "test"), ("convex_TEST.amat", "test"), ("t10k-images-idx3-ubyte.gz", "test"),
         ("testing_1.npy", "test"), ("train.csv", "train"), ("latest.csv", "train"), ("contest-data.npz", "train"),
-        ("", "train"), ("sat.tst", "test"), ("optdigits.tes", "test"),
+        ("", "train"), ("sat.tst", "test"), ("optdigits.tes", "test"), ("TestData.csv", "test"), ("test1.csv", "test"),
+        ("testset.csv", "test"), ("KDDTest+.txt", "test"), ("set10k.csv", "train"), ("greatestData.csv", "train"),
     ],
 )  # fmt: skip
 def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name, role):

@@ -299,7 +299,7 @@ def test_that_files_that_do_not_belong_together_are_refused(tmp_path):
         ([first, second, third], "train-a and .*train-b are both training sets; open only one of them"),
         ([first, third, fourth], "train-d: has labels of the same set as train-c; open only one of them"),
         ([first, three], "train-e: contains 3 labels, but train-a has 2 images; open matching files"),
-        ([amat, more], "are both training sets; open only one of them, or write “test” into the name of the test set$"),
+        ([amat, more], "both training sets; .*, or write “test” as a separate word into .* as x_test.csv$"),
         ([both], "both training sets; open only one of them, extracted from the archive"),
         ([amat, tmp_path / "folder"], "is a folder; open it without other files"),
         ([tmp_path / "missing.amat"], r"cannot be read \(No such file or directory\); check the file"),

@@ -89,9 +89,13 @@ class DataPart:
 
 
 def role_of(name: str) -> str:
-    """Return ``"test"`` if a file name contains test, testing, tst, tes or t10k as a word, otherwise ``"train"``."""
-    words = re.split(r"[^a-z0-9]+", name.lower())
-    return "test" if any(word in ("test", "testing", "tst", "tes", "t10k") for word in words) else "train"
+    """Return ``"test"`` if a word of a file name is test, testset, testing, tst, tes or t10k, otherwise ``"train"``.
+
+    A word ends before a digit, a capital letter that follows a small one, and any other character.
+    """
+    words = re.findall(r"(?i:t10k)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    is_test = {"test", "testset", "testing", "tst", "tes", "t10k"}.intersection(map(str.lower, words))
+    return "test" if is_test else "train"
 
 
 def square_shape(n_features: int, at_least: int = SMALLEST_SQUARE) -> tuple[int, int] | None:
