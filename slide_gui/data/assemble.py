@@ -141,6 +141,8 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
         if first.role == second.role:
             name = "training" if first.role == "train" else "test"
             remedy = "write “test” as a separate word into the name of the test set, such as x_test.csv"
+            if len(first.rows) == len(second.rows) and first.rows.shape != second.rows.shape:
+                remedy = "add the labels as a column to the table of features"
             remedy = f", or {remedy}" if first.role == "train" else ""
             remedy = ", extracted from the archive" if ".zip, " in first.place.lower() else remedy
             raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them{remedy}")

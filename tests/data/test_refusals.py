@@ -291,12 +291,13 @@ def test_that_files_that_do_not_belong_together_are_refused(tmp_path):
     first, second = (write_idx(tmp_path / f"train-{name}", pictures) for name in "ab")
     third, fourth = (write_idx(tmp_path / f"train-{name}", labels) for name in "cd")
     amat = write_amat(tmp_path / "a.amat", EYE, np.arange(16))
-    more = write_amat(tmp_path / "b.amat", EYE, np.arange(16))
+    more, few = (write_amat(tmp_path / f"{d}.amat", EYE[:, :d], np.arange(16)) for d in (16, 2))
     both = write_zip(tmp_path / "x.zip", {"a.amat": AMAT, "b.amat": AMAT})
     three = write_idx(tmp_path / "train-e", np.zeros(3, np.uint8))
     (tmp_path / "folder").mkdir()
     for paths, sentence in (
         ([first, second, third], "train-a and .*train-b are both training sets; open only one of them"),
+        ([amat, few], "both training sets; .*, or add the labels as a column to the table of features"),
         ([first, third, fourth], "train-d: has labels of the same set as train-c; open only one of them"),
         ([first, three], "train-e: contains 3 labels, but train-a has 2 images; open matching files"),
         ([amat, more], "both training sets; .*, or write “test” as a separate word into .* as x_test.csv$"),
