@@ -160,8 +160,8 @@ def test_that_classes_may_be_quoted_and_have_spaces(monkeypatch, block):
     assert part.rows.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 6, 7, 8], [2, 0, 0, 0]]
     quoted = read('1,2,3,4,"cat, grey"\n1,2,3,4,"a ""dog"""\n\n1,2,3,4,"cat, grey"\n')
     assert classes(quoted) == ["cat, grey", 'a "dog"', "cat, grey"]
-    of_r = read('"a" "b" "class"\n"1" 0.5 1 "light blue"\n"2" 1.5 2 "red"\n')
-    assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a", "b"))
+    of_r = read('"a, z" "b" "class"\n"1" 0.5 1 "light blue"\n"2" 1.5 2 "red"\n')
+    assert (classes(of_r), of_r.feature_names) == (["light blue", "red"], ("a, z", "b"))
     single = read("'a',b,'k'\n'1',2,'x, y'\n3,4,'it''s'\n")
     assert (classes(single), single.feature_names) == (["x, y", "'it''s'"], ("a", "b"))
     assert read("a,b,owner,k\n1,2,'tis,dogs'\n3,4,no,cats\n").feature_names == ("a", "b")

@@ -446,7 +446,9 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
 
     The separator is empty if the cells are separated by spaces.
     """
-    present = [mark for mark in DELIMITERS if mark in lines[0]]
+    # A delimiter in quotes is part of a cell, unless the quotes enclose the whole line.
+    unquoted = re.sub(rb'(?<!\w)"[^"]*"', b'""', lines[0])
+    present = [mark for mark in DELIMITERS if mark in (unquoted if unquoted.strip() != b'""' else lines[0])]
     numbers = lines[0].decode("utf-8", "ignore").split()
     # In “1,5 2,5” and “,5 1,5”, the commas are decimal commas, but in “1 ,5 ,2” they separate the cells.
     parts = [x for x in numbers if "," in x]
