@@ -36,6 +36,8 @@ _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 # Spreadsheets in German and French write the words of their language.
 _TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
 SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
+# Names of columns of True and False that mark the rows of a set.
+_SET_MARK = re.compile(rf"(is_)?({'|'.join(SET_NAMES)}|split)", re.IGNORECASE)
 # Excel writes cells #N/A and a first line sep=;. The first line of adult.test is “|1x3 Cross validator”.
 _COMMENT = re.compile(rb'#(?!N/A)|\|1x3 |"?sep=.?"?\s*$', re.IGNORECASE)
 # A number with a decimal comma and optional points between groups of three digits.
@@ -261,7 +263,7 @@ def table_layout(
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
     words = {k: set(map(str.lower, _filled(samples, k))) for k in text - left_out}
     truth_values = {k for k, cells in words.items() if cells <= _TRUTH_VALUES.keys()}
-    truth_values -= {k for k in text_left if _marks_set(columns[k])}
+    truth_values -= {k for k in text_left if _SET_MARK.fullmatch(columns[k])}
     if like is not None:  # other words in a feature of the training set are refused later, with their line
         truth_values |= {k for k in words.keys() - text_left if words[k] & _TRUTH_VALUES.keys()}
     # A column of True and False is seldom the label column, unless it is the last one. If there is no other text and no
@@ -462,9 +464,8 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         below = by_tabs[1:] or by_tabs
         lacks_name = all(cell.strip() for row in below for cell in row)  # R writes no name above the names of the rows
         are_split = {len(row) - len(by_tabs[0]) for row in below} in ({0}, {int(lacks_name)})
-        are_split &= any(is_number(cell) for row in by_tabs for cell in row)
-        has_numbers = any(is_number(cell) for row in by_blanks for cell in row)
-        if not are_split and has_numbers and len(set(map(len, by_blanks))) == 1:
+        tabs, blanks = (any(is_number(cell) for row in rows for cell in row) for rows in (by_tabs, by_blanks))
+        if not (are_split and tabs) and blanks and len(set(map(len, by_blanks))) == 1:
             return b""
     if len(present) < 2:
         return present[0] if present else b"" if len(lines[-1].split()) > 1 else DELIMITERS[0]
@@ -567,11 +568,6 @@ def _unique_names(cells: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _marks_set(name: str) -> bool:
-    """Return True if the column name is that of a set, such as train or is_test, or “split”."""
-    return name.lower().removeprefix("is_") in SET_NAMES | {"split"}
-
-
 def shown_column(column: int, columns: tuple[str, ...]) -> str:
     """Return the name of a column in quotation marks, or its number if the table has no names."""
     name = columns[column]
@@ -598,7 +594,7 @@ def _label_column(
     # Notes and flags, which most rows lack, are not classes either.
     identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
-    of_sets = {k: SET_NAMES | {*"tf", *_TRUTH_VALUES} if _marks_set(columns[k]) else SET_NAMES for k in text}
+    of_sets = {k: SET_NAMES | {*"tf", *_TRUTH_VALUES} if _SET_MARK.fullmatch(columns[k]) else SET_NAMES for k in text}
     identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= of_sets[k]}
     identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
