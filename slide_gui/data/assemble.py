@@ -105,9 +105,8 @@ def assemble(
         name, test_labels = Path(test.place).name, test.labels
         guesses += [replace(each, what=f"{name}: {each.what}") for each in test.opened.guesses if each not in guesses]
         guesses += [*_unseen_classes(train, test), *_shared_groups(train, test)]
-    if known:  # the user need not check the guesses about a known benchmark data set
-        unsure = train.opened.guesses if train.opened.labels_file else ()  # the window offers the file of labels
-        guesses = [replace(guess, sure=guess not in unsure) for guess in guesses]
+    if known:  # the user need not check the guesses about a known data set, except for the labels that it lacks
+        guesses = [replace(guess, sure=guess.why != train.opened.unlabelled) for guess in guesses]
     of_entry = {each: getattr(known, each) for each in ("label_names", "licence", "citation", "key") if known}
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
     return Dataset(

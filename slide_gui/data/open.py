@@ -31,7 +31,7 @@ DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz",
 """Suffixes of the data files that file dialogs show, and that are read from a folder."""
 
 _AS_CSV, _AS_NPZ = "save its table as CSV", "save its arrays as X and y with numpy.savez"
-_VALIDATION = re.compile(r"(?<![a-z])(val|valid|validation|dev)(?![a-z])", re.IGNORECASE)
+_LEFT_OUT = re.compile(rf"{SUBMISSION.pattern}|(?<![a-z])(val|valid|validation|dev)(?![a-z])", re.IGNORECASE)
 _PICTURE = rb"(?s)\A(\x89PNG|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP)"
 _PICKLE = f"is a Python pickle or a PyTorch file, which is never read; {_AS_NPZ}"
 _OFFICE = f"is an Excel, Word, LibreOffice or PDF file; {_AS_CSV}"
@@ -181,8 +181,7 @@ def _used_files(paths: Sequence[Path], is_new: bool) -> list[Path]:
 
     Such a file is left out only if another file belongs to the same set.
     """
-    patterns = (SUBMISSION,) if is_new else (SUBMISSION, _VALIDATION)
-    others = {path for path in paths if any(pattern.search(path.name) for pattern in patterns)}
+    others = {path for path in paths if (SUBMISSION if is_new else _LEFT_OUT).search(path.name)}
     roles = {role_of(path.name) for path in paths if path not in others}
     return [path for path in paths if path not in others or role_of(path.name) not in roles]
 

@@ -63,7 +63,9 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     names, classes = _class_names(list(below.values())), _class_names([folder])
-    are_sets = all(map(_names_set, map(str.lower, classes)))
+    # Names such as test1, trainA and test_stg1 are also those of sets.
+    sets, lower = SET_NAMES | _PARTS.keys(), map(str.lower, classes)
+    are_sets = all({name, name[:-1], name.partition("_stg")[0]} & sets for name in lower)
     if "train" not in below or not (names or are_sets):
         files = [(file, 0) for name in classes * are_sets for file in image_files(folder / name)]
         return _scaled_to_bit_depth([_read_part(folder, "train", classes * (not are_sets), progress, files)], level)
@@ -276,11 +278,6 @@ def read_image(path: Path) -> NDArray[np.float32]:
 def _folders(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
         return sorted(Path(e.path) for e in entries if e.is_dir() and not e.name.startswith("."))
-
-
-def _names_set(name: str) -> bool:
-    """Return True if a folder is named after a set, such as train, valid, test1, traina or test_stg1."""
-    return not (SET_NAMES | _PARTS.keys()).isdisjoint((name, name[:-1], name.partition("_stg")[0]))
 
 
 def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:

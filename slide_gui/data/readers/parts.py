@@ -93,9 +93,8 @@ def role_of(name: str) -> str:
 
     A word ends before a digit, a capital letter that follows a small one, and any other character.
     """
-    words = re.findall(r"(?i:t10k)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
-    is_test = {"test", "testset", "testing", "tst", "tes", "t10k"}.intersection(map(str.lower, words))
-    return "test" if is_test else "train"
+    words = {word.lower() for word in re.findall(r"(?i:t10k)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return "test" if words & {"test", "testset", "testing", "tst", "tes", "t10k"} else "train"
 
 
 def square_shape(n_features: int, at_least: int = SMALLEST_SQUARE) -> tuple[int, int] | None:
