@@ -29,6 +29,7 @@ from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.resources import resource
 from slide_gui.text import dataset_title, printable
 
 if TYPE_CHECKING:
@@ -321,7 +322,11 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     imports, body = export.script
-    script = _SCRIPT.format(name=export.name, version=__version__, style=style, imports=imports, body=body)
+    script = (
+        resource("figure_script.txt")
+        .read_text(encoding="utf-8")
+        .format(name=export.name, version=__version__, style=style, imports=imports, body=body)
+    )
     note = _COMMANDS_NOTE if export.extra else ""
     texts = {"commands.txt": note + export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
@@ -362,37 +367,6 @@ def pixel_argument(feature: int, image_shape: tuple[int, int] | None, names: Seq
     if image_shape is not None:
         return "{},{}".format(*divmod(feature, image_shape[1]))
     return names[feature] if str(feature) in names else str(feature)
-
-
-_SCRIPT = '''"""Reproduce {name}.pdf, .svg, .png and .csv; written by slide-gui {version}.
-
-Run this script in the folder to which the data paths are relative. It reads and writes files in its own folder.
-"""
-
-from pathlib import Path
-
-from slide_gui.core.slide.stack import StackParameters
-from slide_gui.experiments.files.model_file import fit_model
-from slide_gui.experiments.files.source import DataSource, HeldOut, ParseOptions
-from slide_gui.figures.export import save_export
-from slide_gui.figures.style import Style
-{imports}
-
-HERE = Path(__file__).parent
-STYLE = {style!r}
-
-
-def fitted(source, parameters, fingerprint):
-    dataset = source.load()
-    if dataset.fingerprint != fingerprint:
-        raise SystemExit(f"{{source.argument}} has changed since the figure was drawn")
-    return dataset, fit_model(dataset, parameters)
-
-
-{body}
-for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(HERE / ("{name}" + suffix), export, STYLE)
-'''
 
 
 def reproducible(
