@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from string import Template
 
 from slide_gui import __version__
 from slide_gui.cli import options
@@ -17,6 +18,7 @@ from slide_gui.cli.evaluation import add_protocol_options
 from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.resources import resource
 
 _PAGE = "index.html"
 _FORMATS = ("pdf", "svg", "png", "csv")
@@ -124,43 +126,19 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     return print_answer(arguments, document, lines, [folder / _PAGE])
 
 
-_STYLE = """
-:root { color-scheme: light dark; --back: #F7F7F8; --card: #FFFFFF; --line: #E2E3E7; --text: #1D1F24; --muted: #6B707B;
-  --accent: #2F6FDE; }
-@media (prefers-color-scheme: dark) {
-  :root { --back: #1B1D21; --card: #24272C; --line: #363A41; --text: #E8EAED; --muted: #9AA0AB; --accent: #6FA3FF; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 64px; }
-h1 { font-size: 26px; line-height: 1.25; margin: 0 0 8px; }
-h2 { font-size: 19px; margin: 0 0 12px; }
-a { color: var(--accent); }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 20px; margin: 24px 0; }
-img { display: block; width: 100%; height: auto; background: #FFFFFF; border-radius: 4px; margin: 0 0 12px; }
-pre { white-space: pre-wrap; font-size: 12px; }
-.note { color: var(--muted); font-size: 13px; }
-"""
-
-
 def _page(items: tuple[PaperItem, ...], printed: Mapping[str, str]) -> str:
     """Return an HTML page with the figures and tables of the commands that have finished.
 
     The page has no scripts and needs no network.
     """
-    title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, reproduced"
     complete = [item for item in items if item.title in printed]
-    incomplete = "The reproduction is incomplete: run the same command again to resume."
-    return "\n".join([
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="note">Xu, Weinberger and Sha; reproduced by slide-gui {escape(__version__)}.</p>',
-        "" if len(complete) == len(items) else f"<p><strong>{incomplete}</strong></p>",
-        *(_section(item, printed[item.title]) for item in complete),
-        "</main>\n</body>\n</html>\n",
-    ])  # fmt: skip
+    note = "<p><strong>The reproduction is incomplete: run the same command again to resume.</strong></p>"
+    sections = "\n".join(_section(item, printed[item.title]) for item in complete)
+    return Template(resource("reproduction.html").read_text(encoding="utf-8")).substitute(
+        version=escape(__version__),
+        incomplete="" if len(complete) == len(items) else note,
+        sections=sections,
+    )
 
 
 def _section(item: PaperItem, output: str) -> str:
