@@ -116,7 +116,7 @@ def run_evaluation(
     Cancelled
         If `progress` cancels the evaluation.
     """
-    return _Evaluation(tuple(cells), load, store, progress, pause, cluster, records).run()
+    return _Evaluation(tuple(cells), load, progress, records).run(store, pause, cluster)
 
 
 class _SplitRuns:
@@ -169,28 +169,20 @@ class _SplitRuns:
 
 
 class _Evaluation:
-    def __init__(
-        self,
-        cells: tuple[CellPlan, ...],
-        load: Load,
-        store: RunStore,
-        progress: Progress,
-        pause: Event | None,
-        cluster: Cluster | None,
-        records: RecordFolder | None,
-    ) -> None:
+    def __init__(self, cells: Sequence[CellPlan], load: Load, progress: Progress, records: RecordFolder | None) -> None:
         self._cells, self._load, self._records = cells, load, records
         self._progress = MonotonicProgress(progress)
-        self._parallel = cluster is not None
-        self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
         self._state = table.empty_state(cells, ())
         self._splits: list[_SplitRuns] = []  # All splits that have no result yet.
         self._waiting: dict[str, list[_SplitRuns]] = {}  # Maps the hash of a run to the splits that wait for it.
-        self._rows = table.readable([*(records.rows.values() if records is not None else ()), *store.runs()])
         self._finals: dict[str, RunSpec] = {}  # Maps the hash of each run on a test set to its specification.
 
-    def run(self) -> EvaluationState:
+    def run(self, store: RunStore, pause: Event | None, cluster: Cluster | None) -> EvaluationState:
+        records = () if self._records is None else self._records.rows.values()
+        self._parallel = cluster is not None
+        self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
+        self._rows = table.readable([*records, *store.runs()])
         for cell in self._cells:
             if cell.data not in self._datasets:
                 whole = self._load(cell.data, self._progress.pulse)
