@@ -57,10 +57,18 @@ class Setting:
         anywhere = replace(spec, split=0, seed=0, neighbour=None, stack=stack, svm=svm, members=members)
         return cls(anywhere.on(fingerprint="", source="", held_out=None), spec.neighbour is not None)
 
-    @classmethod
-    def from_text(cls, text: str | None) -> Setting | None:
+    @staticmethod
+    @lru_cache(maxsize=1024)  # The cache can hold the 376 settings of all runs of the full evaluation protocol.
+    def from_text(text: str | None) -> Setting | None:
         """Return the setting that `text` describes, or None if the text is None or unreadable."""
-        return None if text is None else _parsed(text)
+        try:
+            different = json.loads(text or "")
+            warm = bool(different.pop("warm", False))
+            spec = RunSpec.from_document({"fingerprint": "", **different})
+            spec.checked()  # This raises a ValueError if a value is not allowed.
+            return Setting(spec, warm)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return None
 
     @cached_property
     def text(self) -> str:
@@ -139,18 +147,6 @@ def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[st
         elif value != before:
             different[name] = value
     return different
-
-
-@lru_cache(maxsize=1024)  # The cache can hold the 376 settings of all runs of the full evaluation protocol.
-def _parsed(text: str) -> Setting | None:
-    try:
-        different = json.loads(text)
-        warm = bool(different.pop("warm", False))
-        spec = RunSpec.from_document({"fingerprint": "", **different})
-        spec.checked()  # This raises a ValueError if a value is not allowed.
-        return Setting(spec, warm)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return None
 
 
 def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False) -> Any:
