@@ -210,23 +210,13 @@ def _tabular(font: QFont) -> QFont:
     return font
 
 
-_SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 24 24" fill="none" '
-    'stroke="{colour}" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">{drawing}</svg>'
-)
-
-
-def icon(drawing: str, theme: Theme) -> QIcon:
+def icon(name: str, theme: Theme) -> QIcon:
     """Return an icon in the theme's colours, 20 logical pixels wide, for the screens that are connected now.
 
-    The icon has the text colour on normal buttons, the accent colour on checked buttons and the line colour on disabled
-    buttons.
-
-    Parameters
-    ----------
-    drawing : str
-        SVG elements in a 24 × 24 view box, drawn as lines. An element with ``fill="currentColor"`` is also filled.
+    The icon is read from ``resources/icons/<name>.svg``. Its parts with the colour "currentColor" have the text colour
+    on normal buttons, the accent colour on checked buttons and the line colour on disabled buttons.
     """
+    drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
     tinted = QIcon()
     for mode, colour, states in (
         (QIcon.Mode.Normal, theme.text, (QIcon.State.Off,)),
@@ -234,7 +224,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
         (QIcon.Mode.Disabled, theme.line, (QIcon.State.Off, QIcon.State.On)),
     ):
         for size in {round(20 * screen.devicePixelRatio()) for screen in QApplication.screens()}:
-            svg = _SVG.format(size=size, colour=colour, drawing=drawing.replace("currentColor", colour))
+            svg = drawing.replace("currentColor", colour).replace("<svg", f'<svg width="{size}" height="{size}"')
             pixmap = QPixmap.fromImage(QImage.fromData(svg.encode()))
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)

@@ -43,8 +43,6 @@ from slide_gui.gui.widgets.layouts import flush, nested, placed
 if TYPE_CHECKING:
     from slide_gui.gui.shell.tour import Tour
 
-_PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>'
-
 
 class TitleBar(QFrame):
     """The bar with the menus and the most frequently used commands.
@@ -143,8 +141,8 @@ class Navigation(QFrame):
         """Draw the icons of the buttons in the colours of the current theme."""
         theme = theme_of(self)
         for spec in PAGES:
-            self._buttons[spec.name].setIcon(icon(spec.icon, theme))
-        self._panel.setIcon(icon(_PANEL_ICON, theme))
+            self._buttons[spec.name].setIcon(icon(spec.name, theme))
+        self._panel.setIcon(icon("panel", theme))
 
 
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)

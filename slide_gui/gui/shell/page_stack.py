@@ -18,12 +18,11 @@ class PageSpec:
     Attributes
     ----------
     name : str
-        Name of the page; ``page_<name>`` is the command that shows it.
+        Name of the page; ``page_<name>`` is the command that shows it, and ``resources/icons/<name>.svg`` the icon of
+        its navigation button.
     text, title : str
         `text` is the label of the navigation button. `title` is the name in menus and in the command palette; if it
         is empty, `text` is used there, too.
-    icon : str
-        Icon of the navigation button: SVG elements, as in `slide_gui.gui.theme.icon`.
     make : callable
         Builds the page. It is called with a `Session`, `views` and the parent widget.
     views : tuple of PageView
@@ -33,7 +32,6 @@ class PageSpec:
 
     name: str
     text: str
-    icon: str
     make: Callable[[Session, tuple[PageView, ...], QWidget], Page]
     views: tuple[PageView, ...] = ()
     title: str = ""
@@ -43,13 +41,11 @@ PAGES = (
     PageSpec(
         "weights",
         "Weights",
-        '<rect x="3.5" y="3.5" width="17" height="17" rx="2"/><path d="M12 6v12M6 12h12" stroke-width="2.5"/>',
         late("slide_gui.gui.pages.weights.page", "WeightsPage"),
     ),
     PageSpec(
         "curves",
         "Curves",
-        '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         late("slide_gui.gui.pages.curves.page", "CurvesPage"),
         (
             PageView("Curves", "Error with 95 % confidence intervals", "error against noise level, one line per depth"),
@@ -60,14 +56,11 @@ PAGES = (
     PageSpec(
         "classifier",
         "Classifier",
-        '<path d="M4.5 19.5C9 18 9.5 6 19.5 4.5"/><circle cx="7" cy="8" r="2"/>'
-        '<circle cx="17" cy="16" r="2" fill="currentColor"/>',
         late("slide_gui.gui.pages.classifier.page", "ClassifierPage"),
     ),
     PageSpec(
         "evaluation",
         "Benchmark",
-        '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
         late("slide_gui.gui.pages.benchmark.page", "EvaluationPage"),
         (
             PageView(
@@ -85,7 +78,6 @@ PAGES = (
     PageSpec(
         "runs",
         "Runs",
-        '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         late("slide_gui.gui.pages.runs.page", "RunsPage"),
         (PageView("Table", "Filter and sort all runs"), PageView("Comparison", "Compare two runs, A and B")),
     ),
