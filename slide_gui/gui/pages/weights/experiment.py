@@ -1,6 +1,7 @@
 """The base class of the experiments in the view “Why it works”."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll
+from slide_gui.progress import Progress
 
 
 class Experiment(View):
@@ -67,6 +69,11 @@ class Experiment(View):
         button = add_button(self, self.controls, text, tip, "primary", clicked=act)
         self.setTabOrder(button, self.tiles)
         return button
+
+    def _compute(self, title: str, work: Callable[[Progress], Any], channel: str, **options: Any) -> None:
+        """Submit a job with `options` as in `JobQueue.submit`. Refresh the view if the job fails or is stopped."""
+        refresh: dict[str, Any] = {"on_failure": lambda _error: self.refresh(), "on_stop": self.refresh}
+        self._workspace.queue.submit(title, work, channel=channel, **refresh, **options)
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
         """Return a colour scale for `row`, the weights (without the bias) that reconstruct pixel `a`."""

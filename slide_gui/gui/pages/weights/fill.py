@@ -92,16 +92,8 @@ class FillView(Experiment):
         wanted = layer, image.tobytes(), rest.tobytes()
         if wanted != self._wanted:
             self._wanted, self._is_stale = wanted, True
-            self._workspace.queue.submit(
-                "Filling features",
-                work,
-                channel="fill",
-                on_result=self._filled,
-                on_failure=lambda _error: self.refresh(),
-                on_stop=self.refresh,
-                failure="The hidden features could not be filled",
-                automatic=True,
-            )
+            failure = "The hidden features could not be filled"
+            self._compute("Filling features", work, "fill", on_result=self._filled, failure=failure, automatic=True)
         return ""
 
     def _filled(self, pictures: Array) -> None:

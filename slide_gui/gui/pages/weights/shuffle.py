@@ -56,13 +56,11 @@ class ShuffleView(Experiment):
         rows, stack = dataset.train, model.stack
         order = self._order = shuffling(dataset.n_features, self._seed)
         self.fit = None
-        self._workspace.queue.submit(
+        self._compute(
             "Fitting to shuffled features",
             lambda progress: fit_shuffled(rows, stack, order, progress=progress),
-            channel=_CHANNEL,
+            _CHANNEL,
             on_result=self._fitted,
-            on_failure=lambda _error: self.refresh(),
-            on_stop=self.refresh,
             failure="The layers could not be fitted to shuffled features",
         )
         self.refresh()
