@@ -80,13 +80,8 @@ def _free_on_windows() -> int | None:
         return None
     import ctypes
 
-    class Status(ctypes.Structure):
-        _fields_ = [
-            ("length", ctypes.c_uint32),
-            ("load", ctypes.c_uint32),
-            *((f"n{i}", ctypes.c_uint64) for i in range(7)),
-        ]
-
-    status = Status(length=ctypes.sizeof(Status))
+    # The structure MEMORYSTATUSEX has 64 bytes: its size and the used percentage as 32-bit integers, then seven 64-bit
+    # integers. The second of these is the free memory.
+    status = (ctypes.c_uint64 * 8)(64)
     kernel = getattr(ctypes, "windll").kernel32  # noqa: B009  # exists on Windows only
-    return int(status.n1) if kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else None
+    return int(status[2]) if kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else None
