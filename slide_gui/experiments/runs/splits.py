@@ -320,9 +320,7 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
     If the data are not those of the run, they are returned unchanged. `fingerprint` and `held_out` are fields of the
     run's spec.
     """
-    if dataset.fingerprint == fingerprint:
-        return dataset
-    if dataset.fingerprint_as(held_out) != fingerprint:
+    if dataset.fingerprint == fingerprint or dataset.fingerprint_as(held_out) != fingerprint:
         return dataset
     return with_filled(undivided(dataset)) if held_out is None else divide(dataset, held_out)
 

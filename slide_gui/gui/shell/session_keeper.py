@@ -270,8 +270,7 @@ def _check(selection: Selection, path: Path) -> None:
         If a selection is unknown; the message contains the name of the session file.
     """
     try:
-        check_choice("levels", selection.levels, LEVELS)
-        check_choice("show", selection.show, SHOWN)
-        check_choice("colors", selection.colors, COLORS)
+        for name, choices in (("levels", LEVELS), ("show", SHOWN), ("colors", COLORS)):
+            check_choice(name, getattr(selection, name), choices)
     except ValueError as error:
         raise DataError(f"cannot be used: {error}", str(path)) from None
