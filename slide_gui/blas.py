@@ -22,8 +22,8 @@ _VARIABLES = (
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 _STATISTICS = Path("/proc/stat")
 
+# A lock to hold while multiplying matrices: OpenBLAS before 0.3.33 can compute simultaneous products wrongly.
 PRODUCTS = threading.Lock()
-"""A lock to hold while multiplying matrices: OpenBLAS before 0.3.33 can compute simultaneous products wrongly."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from slide_gui.text import count, count_range, percentage
 
+# Probability that an interval misses the true value; also the p-value below which a difference is significant.
 LEVEL = 0.05
-"""Probability that an interval misses the true value; also the p-value below which a difference is significant."""
 
 _LISTED = 6  # largest number of classes that a sentence lists
 _Z = 1.959963984540054  # the normal quantile at 1 − LEVEL/2

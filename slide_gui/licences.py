@@ -12,11 +12,11 @@ from pathlib import Path
 
 from slide_gui.resources import is_bundle, resource
 
+# The packages that the program requires.
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "requests", "platformdirs", "threadpoolctl",
     "PySide6-Essentials", "pyqtgraph",
 )  # fmt: skip
-"""The packages that the program requires."""
 
 
 def installed_version(name: str) -> str | None:
@@ -30,11 +30,11 @@ def installed_version(name: str) -> str | None:
     return None
 
 
+# Name of the file in the resource folder `licences` that contains the bill of materials of the desktop bundle.
 BILL = "bill.cdx.json"
-"""Name of the file in the resource folder `licences` that contains the bill of materials of the desktop bundle."""
 
+# Property in the bill of materials whose value is the name of the folder with the licence texts of a component.
 TEXTS = "slide-gui:licences"
-"""Property in the bill of materials whose value is the name of the folder with the licence texts of a component."""
 
 _LONGEST = 60  # largest number of characters of a licence name; some packages give the full licence text instead
 

@@ -121,8 +121,8 @@ class Stage:
         return f"{self.name}, {self.done + 1} of {self.total}" if self.total else self.name
 
 
+# Longest time, in seconds, after which a running job gives a new estimate of the remaining time.
 REFRESH = 0.5
-"""Longest time, in seconds, after which a running job gives a new estimate of the remaining time."""
 
 
 @dataclass

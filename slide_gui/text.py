@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 THIN = "\u202f"
+# A dash, which is shown for a missing number.
 NONE = "–"
-"""A dash, which is shown for a missing number."""
 
 _MINUTES, _HOURS, _DAYS = 90, 5400, 360_000  # shortest durations, in seconds, for which these units are used
 _LONGEST_NAME = 100  # characters

@@ -11,8 +11,8 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# Rows that have missing cells in the same columns: the indices of the rows, and the indices of the columns.
 Pattern = tuple[Indices, Indices]
-"""Rows that have missing cells in the same columns: the indices of the rows, and the indices of the columns."""
 
 WHOLE = 1024  # largest number of features for which a linear system is solved in less than 0.1 s
 _PIECE = 512  # number of rows of a large matrix to process at a time

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 Indices = NDArray[np.intp]
 
+# Number of folds of a cross-validation. A single held-out set has the size of one fold: a fifth of the rows.
 N_FOLDS = 5
-"""Number of folds of a cross-validation. A single held-out set has the size of one fold: a fifth of the rows."""
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:

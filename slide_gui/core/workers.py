@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Dask settings that suppress the warning about large arguments, each of which is sent only once.
 LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-"""Dask settings that suppress the warning about large arguments, each of which is sent only once."""
 
 _LOOK = 0.05  # seconds between two checks for completed tasks
 

@@ -20,8 +20,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, listed_columns, listed_names, plural
 
 _BLOCK = 1 << 20  # number of values that are converted at a time
+# Pixels of a resized image may lie outside 0 … 1 because of interpolation, but by less than this value.
 OVERSHOOT = 0.1
-"""Pixels of a resized image may lie outside 0 … 1 because of interpolation, but by less than this value."""
 
 _SMALLEST = 1e-30  # smaller values become 0, because their inverses and squares are outside the range of float32
 

@@ -22,8 +22,8 @@ from slide_gui.data.errors import DataError
 with suppress(ImportError):
     import fcntl
 
+# File name of the record of a folder: the SHA-256 of each file written by the program, for `sha256sum -c`.
 RECORD = "slide-gui.sha256"
-"""File name of the record of a folder: the SHA-256 of each file written by the program, for `sha256sum -c`."""
 
 _UNFINISHED = "0" * 64  # entry in the record, instead of the SHA-256, while a file is written
 _SQLITE = b"SQLite format 3\0"

@@ -21,12 +21,12 @@ from slide_gui.progress import Progress
 GIB = 1 << 30
 _BLOCK = 1 << 20
 
+# Largest ratio of the unpacked to the packed size of a deflate stream (zip, gzip, zlib).
 DEFLATE_RATIO = 1032
-"""Largest ratio of the unpacked to the packed size of a deflate stream (zip, gzip, zlib)."""
 
 
+# Exceptions that Python's zip and gzip readers raise on damaged streams, and those of truncated MATLAB files.
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, IndexError)
-"""Exceptions that Python's zip and gzip readers raise on damaged streams, and those of truncated MATLAB files."""
 
 _MOST_MEMBERS = 10_000
 

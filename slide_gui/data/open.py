@@ -27,8 +27,8 @@ from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, 
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import clean_name
 
+# Suffixes of the data files that file dialogs show, and that are read from a folder.
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
-"""Suffixes of the data files that file dialogs show, and that are read from a folder."""
 
 _AS_CSV, _AS_NPZ = "save its table as CSV", "save its arrays as X and y with numpy.savez"
 _LEFT_OUT = re.compile(rf"{SUBMISSION.pattern}|(?<![a-z])(val|valid|validation|dev)(?![a-z])", re.IGNORECASE)
@@ -38,6 +38,9 @@ _OFFICE = f"is an Excel, Word, LibreOffice or PDF file; {_AS_CSV}"
 _STATISTICS = f"is a Stata, SPSS or SAS file; {_AS_CSV}"
 _SCIENCE = f"is a FITS, NetCDF, DICOM, NIfTI or safetensors file; {_AS_NPZ}"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
+# Patterns of files in unsupported formats, and the error message for each format.
+#
+# A pattern matches the beginning of a file or, after PK and a line end, the names of the members of a zip archive.
 _OTHER_FORMATS = {
     rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg)|PK\n(.*\n)*?.*/data\.pkl\n)": _PICKLE,
     rb"(?s)\A(BZh|\xfd7zX|7z\xbc|Rar!|\(\xb5/\xfd|\x93NUMPY|MATLAB |.{257}ustar)": "is compressed; extract it first",
@@ -62,10 +65,6 @@ _OTHER_FORMATS = {
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
 }
-"""Patterns of files in unsupported formats, and the error message for each format.
-
-A pattern matches the beginning of a file or, after PK and a line end, the names of the members of a zip archive.
-"""
 
 
 def open_data(

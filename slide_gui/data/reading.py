@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from slide_gui.data.errors import DataError
 from slide_gui.text import clean_name, counted
 
+# The value of `label_column` for a table without labels.
 NO_COLUMN = "none"
-"""The value of `label_column` for a table without labels."""
 
+# Column names that identify the labels of a table.
 LABEL_NAMES = ("label", "labels", "class", "y", "target")
-"""Column names that identify the labels of a table."""
 
+# The value of `ParseOptions.scaled` that replaces each value by its quantile in the training set.
 QUANTILES = "quantile"
-"""The value of `ParseOptions.scaled` that replaces each value by its quantile in the training set."""
 
 _MOST_BINS = 30
 
@@ -86,8 +86,8 @@ class ParseOptions:
         return self
 
 
+# Options with which the program guesses all properties of a file.
 AS_GUESSED = ParseOptions()
-"""Options with which the program guesses all properties of a file."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ class ParseReport:
     labels_file: str = ""
 
 
+# Report for a file about which nothing was guessed.
 NO_GUESSES = ParseReport()
-"""Report for a file about which nothing was guessed."""
 
 
 def likely_labels(columns: Sequence[str]) -> list[int]:

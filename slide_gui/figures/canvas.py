@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 INK, MUTED, PALE = "#1D1F24", "#555B66", "#B4B8C0"
+# Colours that colour-blind readers can distinguish. A depth or layer has the same colour in all figures.
 LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2", "#882255", "#999933", "#332288")
-"""Colours that colour-blind readers can distinguish. A depth or layer has the same colour in all figures."""
 
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 7.0, 6.0, 5.0
+# Smallest type size in points. Text that is still too wide at this size is shortened.
 SMALLEST = 4.0
-"""Smallest type size in points. Text that is still too wide at this size is shortened."""
 
+# Left, top, width and height of a rectangle in mm, measured from the top left corner of the figure.
 Box = tuple[float, float, float, float]
-"""Left, top, width and height of a rectangle in mm, measured from the top left corner of the figure."""
 
 _GRID, _FRAME, _CORRUPTED = "#E2E3E7", "#8A8F99", (220, 231, 250)
 _MM_PER_INCH = 25.4

@@ -7,19 +7,19 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# Index of the colour midway between the limits. It represents zero if the limits are symmetric about zero.
 NEUTRAL = 128
-"""Index of the colour midway between the limits. It represents zero if the limits are symmetric about zero."""
 
+# Maps the name of each colour map to its title in the window.
 MAPS: dict[str, str] = {
     "blue-white-red": "blue – white – red",
     "blue-black-red": "blue – black – red",
     "jet": "jet (as in the paper)",
     "grey": "grey",
 }
-"""Maps the name of each colour map to its title in the window."""
 
+# Diverging colour maps. Their middle colour represents zero, so the limits must be symmetric about zero.
 DIVERGING = ("blue-white-red", "blue-black-red")
-"""Diverging colour maps. Their middle colour represents zero, so the limits must be symmetric about zero."""
 
 # Red, green and blue are strongest at these positions (from 0 to 1) in the classic jet map. On both sides of its peak,
 # the intensity of each colour falls linearly with a slope of 4.

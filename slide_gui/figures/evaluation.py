@@ -21,45 +21,45 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Methods in the order of the paper's Table 1, followed by the methods that this project adds.
 COLUMNS = (
     "raw-svm", "sda", "sda-svm", "slide-svm", "randproj-svm", "pca-svm", "white-svm", "median", "learned",
     "mean-margin", "without-input", "convolution", "slide-white",
 )  # fmt: skip
-"""Methods in the order of the paper's Table 1, followed by the methods that this project adds."""
 
+# Explanation of the star after the name of a method.
 EXTRA = "* method of this project"
-"""Explanation of the star after the name of a method."""
 
+# Note below a table of errors that explains how candidates are selected.
 SELECTION = (
     "Candidates are compared by their errors on validation rows. The full protocol uses two five-fold "
     "cross-validations, except on MNIST (one validation set) and for autoencoders (one fold). The quick protocol uses "
     "one fold. After each fold, candidates with clearly more errors than the best one are eliminated. The selected "
     "candidate is trained again on the whole training set."
 )
-"""Note below a table of errors that explains how candidates are selected."""
 
+# Note below a table of errors that lists the test rows used by earlier versions of the protocol.
 SEEN = (
     "Earlier versions of the protocol were evaluated on the test rows of Rectangles, MNIST, generated Convex and "
     "Rectangles-Images, and on a quarter of the training set of Convex. The candidates were changed afterwards. No "
     "earlier version used the data sets with seeds 101 to 103."
 )
-"""Note below a table of errors that lists the test rows used by earlier versions of the protocol."""
 
+# Note below a table of errors that explains how the confidence intervals are computed.
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval. For several splits, the interval includes the "
     "variation over test rows and splits, and is never narrower than Wilson’s (two-way random effects; Student’s t "
     "with Satterthwaite’s degrees of freedom; below ten splits, the quantile is at least Cochran and Cox’s). For one "
     "split, it is Wilson’s interval over the test rows. All intervals are conditional on the training set."
 )
-"""Note below a table of errors that explains how the confidence intervals are computed."""
 
+# Explanation of the two marks in a table of errors: the first means more errors, the second fewer errors.
 MARKS = (
     "significantly more, or fewer, errors than SLIDE-SVM (p < 0.05 after Holm’s correction over all comparisons of "
     "the table). For several splits, the test is a t-test of the mean difference over test rows and splits, which "
     "assumes that their effects are independent and approximately normal. For one split, or if the methods differ on "
     "the same rows in all splits, it is McNemar’s exact test, which assumes independent rows."
 )
-"""Explanation of the two marks in a table of errors: the first means more errors, the second fewer errors."""
 
 
 def notes_below(marks: str) -> tuple[str, ...]:
@@ -273,13 +273,13 @@ def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     save_table(path, head, map(attrgetter(*names, "sda_chosen", "data.reduced"), rows))
 
 
+# Colour and description of each result of a comparison with SLIDE-SVM.
 COMPARED = {
     "reference": ("#1D1F24", "SLIDE-SVM"),
     "better": ("#0072B2", "significantly fewer errors than SLIDE-SVM"),
     "worse": ("#D55E00", "significantly more errors than SLIDE-SVM"),
     "equal": ("#8A8F99", "no significant difference from SLIDE-SVM"),
 }
-"""Colour and description of each result of a comparison with SLIDE-SVM."""
 
 _ROW = 2.8  # height in mm of a row, which shows one method
 _HEAD, _FOOT, _GAP = 5.0, 4.5, 1.5  # heights in mm: title of a panel, axis of a panel, gap between two panels

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.Image import Image
 
+# Suffixes of the files that `save_figure` can write.
 FORMATS = (".pdf", ".svg", ".png")
-"""Suffixes of the files that `save_figure` can write."""
 
 _FRAME_MILLISECONDS, _LAST_MILLISECONDS = 250, 1500  # display times of all pictures but the last, and of the last
 _GREYS = 32  # number of a GIF's 256 colours that are reserved for text and lines; the others form the colour map

@@ -138,5 +138,5 @@ RUN_FIGURES = {
 }
 
 
+# Names of all figures of runs.
 FIGURE_NAMES = (CURVES, HEAT_MAP, *RUN_FIGURES)
-"""Names of all figures of runs."""

@@ -15,10 +15,10 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.store.stored_run import READABLE, StoredRun
 from slide_gui.text import csv_text
 
+# Names of the columns that describe an error rate in a table.
 RATE_HEAD = (
     "error", "low end of 95 % interval", "high end", "rows evaluated", "runs", "spread between runs", "interval covers",
 )  # fmt: skip
-"""Names of the columns that describe an error rate in a table."""
 
 
 def rate_cells(rate: ErrorRate | None) -> list[object]:

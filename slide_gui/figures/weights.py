@@ -371,8 +371,8 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
     return all_forms("weights", words)
 
 
+# The noise levels of the pictures of `noise_animation`.
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
-"""The noise levels of the pictures of `noise_animation`."""
 
 
 def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:

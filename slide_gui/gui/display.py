@@ -7,6 +7,7 @@ import re
 import socket
 import sys
 
+# The Debian package of each shared library that Qt needs on X11 but that is not part of the PySide6 wheel.
 LIBRARIES = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
@@ -18,7 +19,6 @@ LIBRARIES = {
     "libfontconfig.so.1": "libfontconfig1",
     "libdbus-1.so.3": "libdbus-1-3",
 }
-"""The Debian package of each shared library that Qt needs on X11 but that is not part of the PySide6 wheel."""
 
 
 # The message with which an X11 client opens a connection: little-endian, protocol 11.0, no authorisation. Every X11

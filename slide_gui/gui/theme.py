@@ -10,18 +10,18 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.resources import resource
 
+# Colours of pins and depths that colour-blind users can distinguish. Their contrast with the page is at least 3.
 PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""Colours of pins and depths that colour-blind users can distinguish. Their contrast with the page is at least 3."""
 
+# The font sizes of the window in pixels.
 BODY, SECONDARY = 13, 11
-"""The font sizes of the window in pixels."""
+# The themes that the user can choose.
 THEMES = ("system", "light", "dark")
-"""The themes that the user can choose."""
+# The scale factors that the user can choose for text, images and controls.
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
-"""The scale factors that the user can choose for text, images and controls."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
 
+# Largest number of rows that an approximation uses.
 MOST_ROWS = 1536
-"""Largest number of rows that an approximation uses."""
 
 _BLOCK = 600  # number of rows to multiply between two progress reports; for 784 features, this takes 3 ms
 _LOGITS = np.linspace(-4.6, 4.6, 16)  # log(noise / (1 − noise)) of 16 noise levels from 0.01 to 0.99

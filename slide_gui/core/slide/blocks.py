@@ -253,8 +253,8 @@ class _ClusterRows:
         return summed[0]
 
 
+# Rows that this process or a cluster reads in blocks. The `total` method sums their scatter matrices.
 BlockRows = Blocks | _ClusterRows
-"""Rows that this process or a cluster reads in blocks. The `total` method sums their scatter matrices."""
 
 
 def _starts(X: Any) -> tuple[int, ...]:

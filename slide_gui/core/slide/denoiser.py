@@ -19,11 +19,11 @@ from slide_gui.progress import NO_PROGRESS, Progress
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
+# Default value added to every diagonal entry of E[Q] (see `expected_q`). E[Q] is not divided by n (Algorithm 1).
 RIDGE = 1e-5
-"""Default value added to every diagonal entry of E[Q] (see `expected_q`). E[Q] is not divided by n (Algorithm 1)."""
 
+# Lowest noise level at which `approximate_weights` is accurate.
 LEAST_NOISE = 0.01
-"""Lowest noise level at which `approximate_weights` is accurate."""
 
 _SINGULAR = (
     "E[Q] is singular to working precision because some features are linear combinations of others: "

@@ -14,11 +14,11 @@ from slide_gui.core.validation import check_dtype, check_integer, check_noise, c
 
 Values = NDArray[np.floating]
 
+# Largest number of layers of a stack. The limit applies to fits, sliders, commands and model files.
 MOST_LAYERS = 8
-"""Largest number of layers of a stack. The limit applies to fits, sliders, commands and model files."""
 
+# Largest noise level on the program's sliders. A fit accepts every noise level below 1.
 LARGEST_NOISE = 0.99
-"""Largest noise level on the program's sliders. A fit accepts every noise level below 1."""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
+# Number of scatter matrices that `ScatterSum` sums as a group, and number of groups that form a larger group.
 GROUP = 16
-"""Number of scatter matrices that `ScatterSum` sums as a group, and number of groups that form a larger group."""
 
 _STRIPS = 4  # number of blocks of rows into which a symmetric product is split
 _SPARSE_PRODUCTS = 2_000_000  # number of multiplications of stored values between two progress reports

@@ -267,11 +267,11 @@ CRITERIA = table_of(
 
 AUTO = "auto"
 
+# The allowed values of the parameter `criterion` of a multi-width SVM.
 LEARNED_BY = table_of(
     Choice(AUTO, "automatic", "span for two classes, press for more than two"),
     *CRITERIA.values(),
 )
-"""The allowed values of the parameter `criterion` of a multi-width SVM."""
 
 
 def resolved(criterion: str, n_classes: int) -> str:

@@ -560,5 +560,5 @@ class DistanceRows:
         return out
 
 
+# A source of kernel values for the solver; all values have the same data type.
 KernelRows = VectorRows | DistanceRows
-"""A source of kernel values for the solver; all values have the same data type."""

@@ -24,11 +24,11 @@ LOSSES = table_of(
 )
 
 
+# Ways to select the widths if no widths are given.
 WIDTHS = table_of(
     Choice("learn", "learned", "one width per layer, learned by gradient descent on a criterion"),
     Choice("median", "median", "the median distance in each layer, multiplied by one factor for all layers"),
 )
-"""Ways to select the widths if no widths are given."""
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ class WidthsStep:
         return self.criterion + self.prior
 
 
+# Name of the criterion in `ChosenBy.name` if median widths replaced the learned widths.
 GUARD = "median widths (guard)"
-"""Name of the criterion in `ChosenBy.name` if median widths replaced the learned widths."""
 
 
 @dataclass(frozen=True)

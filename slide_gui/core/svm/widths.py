@@ -409,8 +409,8 @@ def learn_widths(
     return SelectedWidths(np.array(best.widths), C, tuple(history), ChosenBy(objective.criterion))
 
 
+# Start of a descent: its index, the centre of the prior and of the bounds, the initial θ, and a Hessian or None.
 _Start = tuple[int, Array, Array, Array | None]
-"""Start of a descent: its index, the centre of the prior and of the bounds, the initial θ, and a Hessian or None."""
 
 
 def _descended(part: Objective, starts: list[_Start], progress: MonotonicProgress) -> list[_Start]:

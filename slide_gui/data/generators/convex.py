@@ -9,8 +9,8 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.images import SIDE, Drawn, generated
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
+# Sets of pixels (n, 28), one bit per pixel: row r, column c is bit c of element r.
 Bits = NDArray[np.uint32]
-"""Sets of pixels (n, 28), one bit per pixel: row r, column c is bit c of element r."""
 
 _CONVEX_RATE, _CONVEX_LEAST = 0.195, 20
 _PIECE_RATE, _PIECE_LEAST = 0.07, 11

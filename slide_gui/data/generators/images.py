@@ -10,12 +10,12 @@ from slide_gui.progress import Progress
 
 _PHOTOGRAPHS = "Photographs: “china” by Yann Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn."
 
+# Rows and columns of an image.
 SIDE = 28
-"""Rows and columns of an image."""
 
 Images = NDArray[np.float32]
+# Images (n, 784), or a function that draws them, and labels (n,).
 Drawn = tuple[Images | Callable[[], Images], NDArray[np.int64]]
-"""Images (n, 784), or a function that draws them, and labels (n,)."""
 
 
 def generated(

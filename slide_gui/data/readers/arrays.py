@@ -19,8 +19,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name
 
 _ROWS, _LABELS = "x|data|images?|imgs?|features|fea", "y|labels?|targets?|gnd"
+# Pattern of the names of arrays that contain rows or labels.
 ARRAY_NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
-"""Pattern of the names of arrays that contain rows or labels."""
 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # largest code point of Unicode, and its surrogates
 

@@ -14,8 +14,8 @@ from slide_gui.data.reading import Guess
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
+# Characters of a line in which all cells are empty. Programs for DOS wrote the last one at the end of a file.
 EMPTY_CELLS = b',;\t|" \r\n\x1a'
-"""Characters of a line in which all cells are empty. Programs for DOS wrote the last one at the end of a file."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 DAMAGED_GZIP = "is a damaged or truncated gzip file; download it again"

@@ -16,14 +16,14 @@ from slide_gui.text import counted
 
 _MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"))
 
+# Smallest number of features of a table that may be guessed to be the pixels of a square image (8 × 8).
 SMALLEST_SQUARE = 64
-"""Smallest number of features of a table that may be guessed to be the pixels of a square image (8 × 8)."""
 
+# Pattern of the names of tables with sample predictions, such as Kaggle's sample_submission.csv.
 SUBMISSION = re.compile(r"submission.*\.csv(\.gz)?$", re.IGNORECASE)
-"""Pattern of the names of tables with sample predictions, such as Kaggle's sample_submission.csv."""
 
+# Absolute values of labels must be smaller than this. Labels and their sums then fit into all integer types used.
 LABEL_BOUND = 2**31
-"""Absolute values of labels must be smaller than this. Labels and their sums then fit into all integer types used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,8 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in _MISSING
 
 
+# Largest number of class names that a label column of text may have.
 MOST_CLASSES = 10_000
-"""Largest number of class names that a label column of text may have."""
 
 
 def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:

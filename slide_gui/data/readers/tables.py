@@ -28,8 +28,8 @@ Replacement = Callable[[list[bytes], NDArray[np.int64]], list[bytes]]
 _LATE_COMMENT = "begins with #, but comments are allowed only before the first row; remove the line"
 
 CELL = 16
+# The smallest and the largest allowed character at each position in a cell.
 _LEAST, _GREATEST = b"   0.0000000e+00", b"  -9.9999999e-99"
-"""The smallest and the largest allowed character at each position in a cell."""
 
 _DIGIT, _ONE = 3, ord("1")
 _MANTISSA = (_DIGIT, *range(5, 12))  # positions of the eight digits in a cell

@@ -22,8 +22,8 @@ from slide_gui.resources import toml_resource
 # Maps the hash of a run to the stored run.
 StoredRuns = Mapping[str, StoredRun]
 
+# Key of the reference method, with which all other methods are compared.
 REFERENCE = "slide-svm"
-"""Key of the reference method, with which all other methods are compared."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def sensitivity() -> tuple[str, str]:
     return table["data"], "\n· ".join(["The paper:", *table["statements"]])
 
 
+# Names of the two versions of the evaluation: the full one, and a small one that is quick to compute.
 EXTENTS = ("full", "quick")
-"""Names of the two versions of the evaluation: the full one, and a small one that is quick to compute."""
 
 _OF_STACK = {"noise", "depth", "ridge", "sharing", "window"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}

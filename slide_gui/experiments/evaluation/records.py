@@ -14,14 +14,14 @@ from typing import Any
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.store.stored_run import StoredRun
 
+# Default values of columns that a line of a results file may omit. All other columns have the default value None.
 _USUAL: dict[str, Any] = {
     "data": "", "generated": 0, "fingerprint": "", "training": "split", "evaluate": "validation", "created": 0.0,
     "tags": "", "deleted": 0,
 }  # fmt: skip
-"""Default values of columns that a line of a results file may omit. All other columns have the default value None."""
 _LEFT_OUT = ("tags", "deleted", "setting")
+# Columns that are written only for runs on test rows.
 _OF_TESTS = ("data", "generated", "fingerprint", "created", "held_out", "validation_error", "row_errors", "features")
-"""Columns that are written only for runs on test rows."""
 
 
 class RecordFolder:

@@ -23,11 +23,11 @@ from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.sweep import measured_cost
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
+# Type of a function that loads the data set with a given key.
 Load = Callable[[str, Progress], Dataset]
-"""Type of a function that loads the data set with a given key."""
 
+# Number of features of every data set of the benchmark.
 _COLUMNS = 784
-"""Number of features of every data set of the benchmark."""
 
 
 def remaining_cost(

@@ -190,8 +190,8 @@ def split_answer(split: int, selected: SelectedCandidate, spec: RunSpec, row: St
     return SplitAnswer(split, row.hash, chosen, validation_error=selected.validation_error, **values)
 
 
+# Fields that `StoredRun` and `SplitAnswer` have in common.
 _SAME = ("error", "n_train", "n_test", "row_errors", "seconds")
-"""Fields that `StoredRun` and `SplitAnswer` have in common."""
 
 
 @dataclass(frozen=True)
@@ -497,6 +497,7 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     return Comparison(crossed.p, crossed.p, mean, mean - crossed.half, mean + crossed.half, len(ours), None)
 
 
+# Explanation of what the reported times of feature generation include.
 INCLUDED = (
     "Feature generation has two steps. First, the representation is fitted on the whole training set (SLIDE: scatter, "
     "closed form, all layers; autoencoders: pre-training of all layers). Then the features of the training rows are "
@@ -504,7 +505,6 @@ INCLUDED = (
     "reported time is the median elapsed time of the runs on test rows, which is longer if several workers share the "
     "computer. No time is given if the selected candidate has no layers."
 )
-"""Explanation of what the reported times of feature generation include."""
 
 
 @dataclass(frozen=True)

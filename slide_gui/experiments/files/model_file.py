@@ -175,8 +175,8 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
 
 
 FORMAT = "slide-gui model"
+# Format version of model files that contain a scaling or a classifier. All other model files have version 1.
 FORMAT_VERSION = 3
-"""Format version of model files that contain a scaling or a classifier. All other model files have version 1."""
 
 _BLOCK = 4096  # Number of rows whose classes are predicted at a time.
 _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")

@@ -17,8 +17,8 @@ from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.files.source import DataSource
 
 SUFFIX = ".slide-session"
+# Suffixes of the picture files that may contain a session.
 PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
-"""Suffixes of the picture files that may contain a session."""
 
 _FORMAT, _VERSION = "slide-gui session", 2
 _MOST_BYTES = 1 << 20

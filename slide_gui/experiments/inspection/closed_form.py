@@ -18,8 +18,8 @@ from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024
+# Maximum number of rows from which weights are computed. If there are more rows, a fixed random sample is used.
 MOST_ROWS = 1200
-"""Maximum number of rows from which weights are computed. If there are more rows, a fixed random sample is used."""
 
 _ROUNDING = 1e-6
 # Smallest number m of corrupted copies for which the errors of W_m are used to fit curves. With fewer copies, the

@@ -15,8 +15,8 @@ from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _NEAREST = 3  # Number of nearest support vectors reported for the predicted class, and for the second-best class.
+# Maximum number of features that `Decider.flip` may change to alter the predicted class.
 MOST_CHANGES = 48
-"""Maximum number of features that `Decider.flip` may change to alter the predicted class."""
 # `Decider.flip` searches in steps, each of which changes one more feature. The first step tries all features. Later
 # steps try only the features that `Decider._apart` returns, and the `_PROMISING` best features of the first step. The
 # changes of these features lowered the margin of the predicted class most.

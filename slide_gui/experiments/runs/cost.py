@@ -83,27 +83,25 @@ class RunShape:
         return cls(len(dataset.train), dataset.n_test, dataset.n_features, dataset.n_classes or 2)
 
 
+# Times in seconds on two cores, accurate to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
+#
+# - `_START`: time that every run takes, independently of the size of its data
+# - `_LEARNING`, `_TUNING`: time for learning widths and for tuning C on n rows of two classes, divided by n²
+# - `_EVALUATING`: time for predicting rows, divided by the product of the numbers of rows, support vectors and columns
+# - `_FITTING`: time for fitting one layer to n rows of d columns, divided by d³ + d² n/12
+# - `_FEATURES`: time for computing features, divided by the product of the numbers of rows and weights
 _START, _LEARNING, _TUNING, _EVALUATING, _FITTING, _FEATURES = 0.03, 2.0e-6, 6.0e-7, 1.8e-11, 1.2e-10, 1.2e-11
-"""Times in seconds on two cores, accurate to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
-
-- `_START`: time that every run takes, independently of the size of its data
-- `_LEARNING`, `_TUNING`: time for learning widths and for tuning C on n rows of two classes, divided by n²
-- `_EVALUATING`: time for predicting rows, divided by the product of the numbers of rows, support vectors and columns
-- `_FITTING`: time for fitting one layer to n rows of d columns, divided by d³ + d² n/12
-- `_FEATURES`: time for computing features, divided by the product of the numbers of rows and weights
-"""
 # Assumed ratio of the number of support vectors to √(number of training rows). With 10 000 rows, the ratio was 24 on
 # MNIST and 58 on Convex.
 _SUPPORT = 40.0
 _RETUNING = 0.5  # Time for tuning C with learned widths, as a fraction of the time with median widths.
 _TWO_FOLDS = 1.6  # Time for learning widths with two held-out folds, divided by the time with one fold.
 _FIRST_STEPS = 0.4  # Learning widths takes at least this number of seconds, even with very few rows.
+# Seconds that each pair of classes after the first pair adds to learning widths and to tuning C.
+#
+# For example, with 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths,
+# all pairs after the first together add at least `_ROW_TUNING` seconds per row and class to tuning C.
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4
-"""Seconds that each pair of classes after the first pair adds to learning widths and to tuning C.
-
-For example, with 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths,
-all pairs after the first together add at least `_ROW_TUNING` seconds per row and class to tuning C.
-"""
 # Seconds per row, weight and epoch for pre-training and for fine-tuning autoencoders. The estimate assumes that
 # fine-tuning does not stop early.
 _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10

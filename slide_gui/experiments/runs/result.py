@@ -54,6 +54,7 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
 Integers = NDArray[np.int64]
 Array = NDArray[np.float64]
 
+# Maps the name of each array in a result to the array's data type and number of dimensions.
 ARRAYS = {
     "confusion": ("<i8", 2),
     "judged": ("<i8", 1),
@@ -64,7 +65,6 @@ ARRAYS = {
     "coefficients": ("<f8", 2),
     "biases": ("<f8", 1),
 }
-"""Maps the name of each array in a result to the array's data type and number of dimensions."""
 
 _OF_CLASSIFIER = ("support", "coefficients", "biases")
 _SAME = ("dataset", "generated", "labels", "n_train", "train_error", "validation_error")

@@ -91,11 +91,10 @@ class Predictions:
         return np.bincount(self.truth * k + self.predicted, minlength=k * k).reshape(k, k)
 
 
+# Function that returns the predicted class and the decision values of each row, and reports its progress.
+#
+# The decision values have the shape (n, 1) for two classes, otherwise (n, n_classes).
 Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
-"""Function that returns the predicted class and the decision values of each row, and reports its progress.
-
-The decision values have the shape (n, 1) for two classes, otherwise (n, n_classes).
-"""
 
 
 def predictor_of(representation: Representation, classifier: Any) -> Predictor:

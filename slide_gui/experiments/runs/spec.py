@@ -605,11 +605,10 @@ class SweepPoint:
         return held_out.fold if held_out is not None and held_out.folds else None
 
 
+# Largest number of runs in a chain, in which each run starts from the widths of the previous run.
+#
+# The length of a chain is limited, because the spec of a run contains the specs of all earlier runs of its chain.
 LONGEST_CHAIN = 100
-"""Largest number of runs in a chain, in which each run starts from the widths of the previous run.
-
-The length of a chain is limited, because the spec of a run contains the specs of all earlier runs of its chain.
-"""
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,8 @@ class Classes:
         return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), dataset.groups)
 
 
+# Largest number of validation rows of a split.
 MOST_VALIDATION = 10_000
-"""Largest number of validation rows of a split."""
 
 
 def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:

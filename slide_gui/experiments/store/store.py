@@ -40,8 +40,8 @@ from slide_gui.text import counted, unmarked
 if TYPE_CHECKING:
     from slide_gui.experiments.runs.fitting import Reuse
 
+# Version of the file format. The database stores it as SQLite's user_version.
 FORMAT = 2
-"""Version of the file format. The database stores it as SQLite's user_version."""
 
 _APPLICATION = 0x534C4944  # This number encodes the letters "SLID". The database stores it as SQLite's application_id.
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")

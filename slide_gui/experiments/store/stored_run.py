@@ -449,11 +449,11 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "bytes": ("BLOB", (bytes,)),
     "HeldOut": ("TEXT", (str,)),  # a JSON object
 }
+# The columns of the SQL table. The first column is `hash`.
 COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
-"""The columns of the SQL table. The first column is `hash`."""
 
+# Names of the columns that are printed and exported: all columns except binary ones.
 READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
-"""Names of the columns that are printed and exported: all columns except binary ones."""
 
 _REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
 _FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")
@@ -468,6 +468,7 @@ def _wrong_type(types: tuple[type, ...]) -> str | None:
     return next((column.name for column, kind in zip(COLUMNS, types, strict=True) if kind not in column.types), None)
 
 
+# The columns in which runs are shown to the user. Only the last column, which contains the tags, can be edited.
 SHOWN = (
     TextColumn("Date", "Time at which the run was first saved", lambda r: r.created, lambda r: r.date),
     TextColumn(
@@ -506,4 +507,3 @@ SHOWN = (
     ),
     TextColumn("Tag", "Your tags (press F2 to edit)", lambda r: ", ".join(r.tags).lower(), lambda r: ", ".join(r.tags)),
 )  # fmt: skip
-"""The columns in which runs are shown to the user. Only the last column, which contains the tags, can be edited."""

@@ -30,8 +30,8 @@ from slide_gui.text import counted
 if TYPE_CHECKING:
     from distributed import Client
 
+# Maximum number of worker processes that can be started on this computer.
 MOST_WORKERS = 64
-"""Maximum number of worker processes that can be started on this computer."""
 
 # Maximum time in seconds to wait for an answer from the scheduler, and then for its first worker.
 CONNECTING = 10.0

@@ -25,8 +25,8 @@ from slide_gui.experiments.sweeps.selection import PointResult, choose, final_sp
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 from slide_gui.text import about, count, counted, label_names, number, p_value_text, percentage, significant
 
+# Default time budget of a trial, in seconds.
 BUDGET = 60.0
-"""Default time budget of a trial, in seconds."""
 LEAST_BUDGET, MOST_BUDGET = 5, 86_400
 
 # Noise levels (in the order in which they are computed), depths and number of splits of a trial's sweep.

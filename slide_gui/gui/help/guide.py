@@ -9,6 +9,7 @@ from slide_gui.gui.widgets.controls import PlainLabel, named
 from slide_gui.gui.widgets.layouts import flush, nested, placed
 from slide_gui.resources import resource
 
+# The title of each page of the guide, by file name.
 GUIDE_PAGES = {
     "guide.md": "Guide",
     "tour.md": "Tour",
@@ -18,7 +19,6 @@ GUIDE_PAGES = {
     "cluster.md": "Clusters",
     "licences.md": "Licences",
 }
-"""The title of each page of the guide, by file name."""
 
 _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 

@@ -52,14 +52,14 @@ _TICK_GAPS = (48.0, 44.0)  # Minimum distances in pixels between the ticks of th
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 TICK = 4
+# The zoom factor of one step of the mouse wheel, and of one press of the key + or −.
 STEP = 1.25
-"""The zoom factor of one step of the mouse wheel, and of one press of the key + or −."""
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
+# The user can zoom in until this fraction of the full range fills the plot.
 DEEPEST = 1e-3
-"""The user can zoom in until this fraction of the full range fills the plot."""
 
+# A function that returns the values and labels of about n ticks, given the lower and upper end of an axis and n.
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""A function that returns the values and labels of about n ticks, given the lower and upper end of an axis and n."""
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:

@@ -350,6 +350,7 @@ _image = partial(Command, submenu="Image", why_not=_not_here)
 _drawing = partial(Command, submenu="Image", why_not=partial(_not_here, needs_image=True))
 _experiment = partial(Command, submenu="Experiments")
 
+# The commands of each menu. The keys are the titles of the menus.
 MENUS: dict[str, tuple[Command, ...]] = {
     "File": (
         Command("open", "Open…", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
@@ -496,5 +497,4 @@ MENUS: dict[str, tuple[Command, ...]] = {
         Command("about", "About slide-gui", "Shift+F1", _about),
     ),
 }  # fmt: skip
-"""The commands of each menu. The keys are the titles of the menus."""
 COMMANDS = tuple(chain(*MENUS.values()))

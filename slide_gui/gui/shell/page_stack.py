@@ -37,6 +37,7 @@ class PageSpec:
     title: str = ""
 
 
+# The pages, in the order of the navigation buttons and of the shortcuts Ctrl+1, Ctrl+2, …
 PAGES = (
     PageSpec(
         "weights",
@@ -82,7 +83,6 @@ PAGES = (
         (PageView("Table", "Filter and sort all runs"), PageView("Comparison", "Compare two runs, A and B")),
     ),
 )
-"""The pages, in the order of the navigation buttons and of the shortcuts Ctrl+1, Ctrl+2, …"""
 
 
 class PageStack(QStackedWidget):

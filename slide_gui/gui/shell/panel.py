@@ -62,8 +62,8 @@ _SLIDERS = {
     "window": ("Window", (3, 15, 2, 9), "Side length of the shared kernel: an odd number of pixels from 3 to 15"),
 }
 _COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
+# The colour maps that the user can choose for the tiles.
 COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
-"""The colour maps that the user can choose for the tiles."""
 # The combo boxes for parameters of the stack and for the display of the tiles, each with its label, tooltip and
 # choices.
 _BOXES = {

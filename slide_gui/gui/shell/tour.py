@@ -153,6 +153,7 @@ def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
 
 
 _TABLE = "Error rates"
+# The cards, in the order of the sections of the guide page tour.md.
 STOPS = (
     Stop("view_weights", "Next image", lambda w: w.workspace.state.selection.sample),
     Stop("view_weights", "Image for selecting pixels", _pixel_of_outline),
@@ -168,7 +169,6 @@ STOPS = (
     Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip
-"""The cards, in the order of the sections of the guide page tour.md."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from slide_gui.text import printable
 _GROUP = "files"
 MOST_RECENT = 10
 _KEY = "recent/files"
+# The key of the setting that determines whether the program restores the last session when it starts.
 REOPEN = "session/reopen"
-"""The key of the setting that determines whether the program restores the last session when it starts."""
 
 
 class FileChoices:

@@ -36,8 +36,8 @@ SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 MOST_POINTS = 2000  # Largest number of points of a sweep.
 
+# The key of the setting for the time limit of “Try on my data”.
 TRY_SECONDS = "try/seconds"
-"""The key of the setting for the time limit of “Try on my data”."""
 
 _MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # Estimates that need more start only at the user's request.
 

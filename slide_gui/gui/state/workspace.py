@@ -514,8 +514,8 @@ def _without_labels(source: DataSource, error: DataError, progress: Progress) ->
     raise error
 
 
+# The maximum number of rows from which `mean_row` computes the mean.
 MEAN_ROWS = 4000
-"""The maximum number of rows from which `mean_row` computes the mean."""
 
 
 def mean_row(dataset: Dataset) -> NDArray[np.float64]:

@@ -11,8 +11,8 @@ from slide_gui.gui.widgets.controls import Explanation, PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.layouts import flush, placed
 
 Limits = tuple[float, float, float, float]
+# A value set with keys or the mouse wheel is final after this number of milliseconds without further input.
 SETTLE_MS = 250
-"""A value set with keys or the mouse wheel is final after this number of milliseconds without further input."""
 _NOTCH = 120  # Angle of one step of a mouse wheel in eighths of a degree; touchpads report smaller angles.
 
 

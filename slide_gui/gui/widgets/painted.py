@@ -27,20 +27,20 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import isolated
 
+# Opacity with which outdated contents are painted, so that they look grey because the background shows through.
 STALE = 0.65
-"""Opacity with which outdated contents are painted, so that they look grey because the background shows through."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
+# The colour scale of samples: from white to black in the light theme, from near-black to white in the dark theme.
 INK = ColorScale("grey", 0.0, 1.0)
-"""The colour scale of samples: from white to black in the light theme, from near-black to white in the dark theme."""
 
+# The step (rows, columns) by which each arrow key moves the selection.
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
-"""The step (rows, columns) by which each arrow key moves the selection."""
 
+# Image pixels of at least this side length, in logical pixels, are marked by a ring inside instead of around them.
 LARGE = 16.0
-"""Image pixels of at least this side length, in logical pixels, are marked by a ring inside instead of around them."""
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,8 @@ def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
     write(painter, area, wrapped, text, theme_of(widget).muted, figure_font(widget))
 
 
+# Keys that have the same effect as a click.
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-"""Keys that have the same effect as a click."""
 
 
 NOTHING = "There is nothing to show yet."

@@ -14,8 +14,8 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
+# Numbers of rows and columns of an image, or None if the features are not pixels.
 Shape = tuple[int, int] | None
-"""Numbers of rows and columns of an image, or None if the features are not pixels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,14 +280,14 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
 
 EDGE, HEAD, LINE, GAP, NARROW_GAP = 4, 20, 18, 8, 3
 LABEL, NAME_LABEL, REMOVE = 62, 150, 18
+# In widgets narrower than this number of pixels, the gaps between tiles are smaller, so that tiles have more space.
 NARROW = 420
-"""In widgets narrower than this number of pixels, the gaps between tiles are smaller, so that tiles have more space."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
+# The largest height in pixels of an enlarged tile if the available height is not limited.
 ENLARGED = 336
-"""The largest height in pixels of an enlarged tile if the available height is not limited."""
 BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
+# The largest number of tiles side by side. A row of the table with more tiles is drawn in two lines.
 IN_ONE_LINE = 5
-"""The largest number of tiles side by side. A row of the table with more tiles is drawn in two lines."""
 
 
 @dataclass(frozen=True)
@@ -543,5 +543,5 @@ class TileLayout(ImageLayout):
         return next((place for place, box in self.boxes.items() if box.contains(point)), None)
 
 
+# Return a `TileLayout` from a cache, so that its positions are computed only once for the same arguments.
 tile_layout = lru_cache(maxsize=64)(TileLayout)
-"""Return a `TileLayout` from a cache, so that its positions are computed only once for the same arguments."""

@@ -29,8 +29,8 @@ _LONG = 3600.0  # If the missing runs take longer than this number of seconds, S
 class _CheckMenu(QPushButton):
     """A button with a menu of check boxes. The menu stays open while the user ticks boxes."""
 
+    # The user ticked or cleared a box.
     ticked = Signal()
-    """The user ticked or cleared a box."""
 
     def __init__(self, title: str, choices: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)

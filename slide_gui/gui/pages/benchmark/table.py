@@ -106,8 +106,8 @@ class EvaluationRow:
     group: str = ""
 
 
+# The height of a row of the table in pixels.
 ROW = 38
-"""The height of a row of the table in pixels."""
 _PAD = 5
 _GAP = 6  # Smallest distance in pixels between a cell's value and the text to its right.
 
@@ -222,8 +222,8 @@ class EvaluationTable(ResultTable):
         Index of the column by which rows are sorted, or None for the original order of the rows.
     """
 
+    # The user clicked a cell or pressed Enter on it. The argument is (keys of runs, name of method, column index).
     runs_requested = Signal(object)
-    """The user clicked a cell or pressed Enter on it. The argument is (keys of runs, name of method, column index)."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent, name)

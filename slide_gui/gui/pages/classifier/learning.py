@@ -16,12 +16,12 @@ from slide_gui.gui.widgets.painted import MIDDLE, STALE, write
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 LABELS = 124  # Width in pixels of the labels to the right of the plot.
+# The smallest number of iterations that the horizontal axis spans, even if fewer have been computed.
 FEWEST = 10
-"""The smallest number of iterations that the horizontal axis spans, even if fewer have been computed."""
+# The smallest ratio of the criterion's largest to its smallest value for which the vertical axis is logarithmic.
 DECADES = 30.0
-"""The smallest ratio of the criterion's largest to its smallest value for which the vertical axis is logarithmic."""
+# The margin at both ends of an axis, as a fraction of its length. It keeps the outermost dots visible.
 SIDE = 0.015
-"""The margin at both ends of an axis, as a fraction of its length. It keeps the outermost dots visible."""
 
 
 class CriterionPlot(Plot):

@@ -16,16 +16,16 @@ from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed, write
 from slide_gui.text import counted, fixed, level, per_cent
 
+# The largest distance, in pixels, from the mouse pointer to a point that the mouse selects.
 REACH = 12
-"""The largest distance, in pixels, from the mouse pointer to a point that the mouse selects."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2
 _MARGIN = 0.03  # Margin above and below the points, as a fraction of the range of the errors.
 RADIUS, SWATCH = 3.5, 16
 SIZE = 2 * RADIUS + 1.5  # Diameter in pixels of a point, including its edge.
+# The margin of the noise axis beyond 0 and 1. It is large enough to draw points at these noise levels completely.
 SIDE = 0.02
-"""The margin of the noise axis beyond 0 and 1. It is large enough to draw points at these noise levels completely."""
 
 
 class ErrorPlot(Plot):

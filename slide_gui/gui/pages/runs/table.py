@@ -58,8 +58,8 @@ NONE = QModelIndex()
 _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 
 
+# The index of the column that shows tags. The user can edit only this column.
 TAG = len(SHOWN) - 1
-"""The index of the column that shows tags. The user can edit only this column."""
 # If a column of right-aligned numbers is followed by a column of text, an em space before the text separates them.
 _LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
 

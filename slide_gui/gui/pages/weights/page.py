@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.weights.flow import FlowPart
 
 WEIGHTS, FLOW, WHY = "weights", "flow", "why"
+# The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The page is created with the first view.
 VIEWS = (
     ViewSpec(
         "Weights",
@@ -57,7 +58,6 @@ VIEWS = (
         make=WhyView,
     ),
 )
-"""The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The page is created with the first view."""
 
 # Sessions saved by version 0.1 identify the view by a number. This table maps the number to the name of the view.
 _EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}

@@ -16,12 +16,12 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
+# The labels of the colour bar if tiles have different colour limits, so that no number applies to all tiles.
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "0", "+limit")
-"""The labels of the colour bar if tiles have different colour limits, so that no number applies to all tiles."""
 
-# The colour limit is below the largest weight, because small weights would otherwise be hardly visible.
+# The colour limit of an image tile, as a fraction of its largest weight. It is below 1, because small weights would
+# otherwise be hardly visible.
 STRENGTH = 0.4
-"""The colour limit of an image tile, as a fraction of its largest weight."""
 
 
 class PixelSelection(QObject):

@@ -12,6 +12,7 @@ from slide_gui.gui.widgets.controls import label, named
 from slide_gui.gui.widgets.layouts import flush, placed
 
 EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
+# The experiments in the order of their tabs. The `tip` of each `ViewSpec` is shown above the experiment.
 EXPERIMENTS = (
     ViewSpec(
         "Formula",
@@ -48,7 +49,6 @@ EXPERIMENTS = (
         about="two ways to fill in hidden pixels",
     ),
 )
-"""The experiments in the order of their tabs. The `tip` of each `ViewSpec` is shown above the experiment."""
 _KERNELS = "Press “Shuffle pixels”. One kernel for all pixels uses the positions of pixels, so W changes."
 
 
