@@ -4,16 +4,16 @@ A scaling is an array of shape (2, d) or (k, d). Two rows are the offset and the
 rows are the quantiles of each feature at k equally spaced probabilities from 0 to 1.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
+from slide_gui.quantiles import from_unit, quantiles_of, to_unit
 
 Scaling = NDArray[np.float64]
-
-_MOST_QUANTILES = 1000  # as in scikit-learn's QuantileTransformer and in `SLIDE`
 
 
 def ranges(rows: NDArray[Any]) -> Scaling:
@@ -24,23 +24,19 @@ def ranges(rows: NDArray[Any]) -> Scaling:
 
 
 def quantiles(rows: NDArray[Any], place: str) -> Scaling:
-    """Return at most 1 000 quantiles of each feature, computed from at most 10 000 rows.
+    """Return the quantiles of each feature (see `quantiles_of`). Those of a feature without values are 0.
 
     Raises
     ------
     DataError
         If there are fewer than three rows.
     """
-    from sklearn.preprocessing import QuantileTransformer
-
     if len(rows) < 3:
         raise DataError(f"has {len(rows)} training rows, too few for quantiles; add rows, or scale by the range", place)
-    known = rows[:, finite := np.isfinite(rows).any(axis=0)]
-    transformer = QuantileTransformer(n_quantiles=min(_MOST_QUANTILES, len(rows)), random_state=0)
-    scaling = np.zeros((transformer.n_quantiles, rows.shape[1]))
-    if finite.any():  # infinite values raise an error later, in the conversion to float32
-        scaling[:, finite] = transformer.fit(np.where(np.isinf(known), np.nan, known)).quantiles_
-    return scaling
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns about a feature without values
+        # Infinite values raise an error later, in the conversion to float32.
+        return np.nan_to_num(quantiles_of(np.where(np.isinf(rows), np.nan, rows)))
 
 
 def is_scaling(array: Scaling) -> bool:
@@ -52,21 +48,11 @@ def scaled(values: NDArray[Any], scaling: Scaling) -> NDArray[Any]:
     """Return values of shape (n, d) on the scale 0 … 1. Missing cells stay NaN."""
     if len(scaling) == 2:
         return np.asarray((values - scaling[0]) / scaling[1])
-    return np.asarray(_transformer(scaling).transform(values))
+    return to_unit(values, scaling)
 
 
 def unscaled(rows: NDArray[Any], scaling: Scaling) -> NDArray[Any]:
     """Return the original values of scaled rows of shape (n, d)."""
     if len(scaling) == 2:
         return np.asarray(rows * scaling[1] + scaling[0])
-    return np.asarray(_transformer(scaling).inverse_transform(rows))
-
-
-def _transformer(scaling: Scaling) -> Any:
-    """Return scikit-learn's QuantileTransformer, fitted to the given quantiles."""
-    from sklearn.preprocessing import QuantileTransformer
-
-    transformer = QuantileTransformer(n_quantiles=len(scaling))
-    transformer.quantiles_, transformer.references_ = scaling, np.linspace(0.0, 1.0, len(scaling))
-    transformer.n_features_in_ = scaling.shape[1]
-    return transformer
+    return from_unit(rows, scaling)

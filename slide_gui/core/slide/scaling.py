@@ -14,14 +14,13 @@ from slide_gui.core.slide.activations import in_dtype, refuse_not_finite
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.validation import empty
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.quantiles import quantiles_of, to_unit
 
 SCALES = table_of(
     Choice("none", "unchanged", "the features are used as they are"),
     Choice("range", "range", "each feature is mapped linearly from its range in the training set to 0…1"),
     Choice("quantile", "quantiles", "each value is replaced by its quantile, with the median at the threshold"),
 )
-
-_COLUMNS = 32  # number of columns whose quantiles are computed between two progress reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +52,6 @@ class Scaler:
         """
         if check_choice("scale", scale, SCALES).key == "none":
             return None
-        from sklearn.preprocessing import QuantileTransformer
-        from sklearn.utils import resample
-
         refuse_not_finite(rows, 0)
         rows = rows if weights is None or weights.all() else rows[weights > 0.0]
         if scale == "range":
@@ -63,11 +59,7 @@ class Scaler:
         median = parameters.threshold if parameters.function.uses_threshold else 0.5
         if not 0.0 < median < 1.0:
             raise ValueError(f"threshold is {median:g}; with scale='quantile', it must be between 0 and 1")
-        # QuantileTransformer would draw the same 10 000 rows, but only after it has converted all rows to floats.
-        rows = resample(rows, replace=False, n_samples=min(10_000, len(rows)), random_state=0)
-        transformer = partial(QuantileTransformer, n_quantiles=min(1000, len(rows)))
-        groups = [(each, transformer().fit(rows[:, each])) for each in tiles(rows.shape[1], _COLUMNS, progress)]
-        return cls(partial(_by_quantile, groups, median))
+        return cls(partial(_by_quantile, quantiles_of(rows, progress), median))
 
     def scaled(self, rows: Any, dtype: str, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
         """Return scaled rows of shape (n, d) in the data type `dtype`.
@@ -83,13 +75,9 @@ class Scaler:
         return out
 
 
-def _by_quantile(groups: Any, median: float, rows: Any) -> Any:
-    """Replace values by their quantiles, which are then mapped linearly to 0…1 below and above `median`.
-
-    `groups` are pairs of a group of columns and its fitted QuantileTransformer.
-    """
-    quantiles = np.hstack([transformer.transform(rows[:, columns]) for columns, transformer in groups])
-    return np.interp(quantiles, (0.0, 0.5, 1.0), (0.0, median, 1.0))
+def _by_quantile(quantiles: Array, median: float, rows: Any) -> Any:
+    """Replace values by their quantiles, which are then mapped linearly to 0…1 below and above `median`."""
+    return np.interp(to_unit(rows, quantiles), (0.0, 0.5, 1.0), (0.0, median, 1.0))
 
 
 def _by_range(low: Array, high: Array, rows: Any) -> Any:
