@@ -194,6 +194,11 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
     page.train_button.click()
     wait(lambda: runs.result is not None and runs.result.spec.kept is None and not window.queue.busy)
     assert page._shares.accessibleDescription().startswith("h¹: 100.0")
+    shown, choices = runs.result.spec.hash, page.choices() | {"method": "raw-svm"}
+    runs.show(None)
+    page.choose(choices)
+    page._show_known()
+    wait(lambda: runs.result is not None and runs.result.spec.hash == shown)
 
 
 def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_why(window):

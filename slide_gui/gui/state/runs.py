@@ -417,11 +417,12 @@ class RunController(QObject):
             self._workspace.set_parameters(**panel_parameters(spec.stack))
         self.train(spec)
 
-    def show_known(self, spec: RunSpec | None) -> None:
-        """If no result is shown, show the stored result of the run `spec`, or else that of the shipped classifier."""
+    def show_known(self, spec: RunSpec | None, requested: str = "") -> None:
+        """If no result is shown, show that of the run with the hash `requested`, of `spec`, or of the shipped run."""
         opening = self.library.opening_key
         known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
-        key = next((key for key in ("" if spec is None else spec.hash, opening) if key in known), None)
+        wanted = requested, "" if spec is None else spec.hash, opening
+        key = next((key for key in wanted if key in known), None)
         if self.spec is None and key is not None:
             self.library.load(key, self._show_known)
 

@@ -56,6 +56,7 @@ class ClassifierPage(Page):
         super().__init__("Classifier", "an RBF support vector machine with one learned width per layer", views, parent)
         workspace, controller = self._workspace, self._controller = session.workspace, session.runs
         self._shown: RunResult | None = None
+        self._run = ""  # Hash of the run that a session or a picture shows.
         self._cell: tuple[int, int] | None = None  # True and predicted class of the images to show, or None for all.
         # The gallery shows images for this result, selected cell of the confusion matrix, `stale` flag and data set.
         self._gallery_of: object = None
@@ -122,10 +123,13 @@ class ClassifierPage(Page):
         self.refresh()
 
     def choices(self) -> dict[str, str]:
-        return super().choices() | {name: box.currentData() for name, box in self._boxes.items()}
+        result = self._controller.result
+        run = "" if result is None else result.spec.hash
+        return super().choices() | {name: box.currentData() for name, box in self._boxes.items()} | {"run": run}
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
+        self._run = choices.get("run", "")
         for name, box in self._boxes.items():
             box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
 
@@ -148,7 +152,7 @@ class ClassifierPage(Page):
         if self.isVisible():
             # The loss may be that of a restored sweep.
             self._loss.setCurrentIndex(self._loss.findData(self._controller.svm.loss))
-            self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()))
+            self._controller.show_known(self._controller.spec_of(self.svm(), *self._method_choice()), self._run)
             self.refresh()
 
     @Slot()

@@ -163,7 +163,9 @@ class CurvesPage(Page):
 
     def _show_trial(self) -> None:
         task, trial, text = self._controller.trial, self._controller.trial.latest, ""
-        results = counted(len(trial.done) if isinstance(trial, TrialState) else 0, "result")
+        # At depth 0, all noise levels share one run.
+        done = trial.done if isinstance(trial, TrialState) else ()
+        results = counted(len({each.point.spec.hash for each in done}), "result")
         if isinstance(trial, Trial):
             text = trial.sentence.replace(" %", f"{THIN}%")
         elif task.running:

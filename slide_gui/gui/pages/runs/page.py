@@ -341,10 +341,14 @@ def _sentence(shown: RunComparison) -> str:
     difference = 100 * (first.error - second.error)
     sign = "+" if difference > 0 else "−" if difference < 0 else ""
     errors = f"Error of A {first.rate.value} %, of B {second.rate.value} %, A − B = {sign}{percentage(abs(difference))}"
-    if len(_complete(shown)) < 2:
-        return f"{errors} percentage points · no significance test: some shipped runs contain no predictions"
     test = compare_errors(first, second)
     if test is None:
-        return f"{errors} percentage points · no significance test: the runs were evaluated on different rows"
+        rows = {(each.spec.fingerprint, each.spec.evaluate, each.spec.split) for each in (first, second)}
+        why = (
+            "some shipped runs contain no predictions"
+            if len(rows) == 1
+            else "the runs were evaluated on different rows"
+        )
+        return f"{errors} percentage points · no significance test: {why}"
     n, p = count(first.n_test), p_value_text(test.exact).replace(" ", " ")
     return f"{errors} percentage points on the same {n} rows · McNemar’s test: {p}"
