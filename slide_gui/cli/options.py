@@ -498,7 +498,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     text = "with --evaluate test: evaluate on a stratified sample of N test rows (default: all)"
     group.add_argument("--test-rows", type=int, metavar="N", help=text)
     group = parser.add_argument_group("representation")
-    text = "fraction of variance (needed by pca-svm, white-svm, slide-white-svm) or number of directions (randproj-svm)"
+    text = "required fraction of variance (pca-svm, white-svm, slide-white-svm) or number of directions (randproj-svm)"
     group.add_argument("--kept", type=float, metavar="K", help=text)
 
 

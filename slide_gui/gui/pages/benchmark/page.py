@@ -146,7 +146,7 @@ class EvaluationPage(Page):
         elif seconds <= _LONG:
             self._controller.start()
         else:
-            self.question.actions()[1].setText(f"Start {cost}")
+            self.question.actions()[1].setText(f"Start ({cost})")
             self.question.popup(self.start_button.mapToGlobal(self.start_button.rect().bottomLeft()))
 
     @Slot()
