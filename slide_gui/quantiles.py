@@ -16,7 +16,7 @@ def quantiles_of(rows: Any, progress: Progress = NO_PROGRESS) -> NDArray[np.floa
     Parameters
     ----------
     rows : array or memmap of shape (n, d)
-        Training rows, of which at most 10 000 are used. NaN is left out; each feature needs a finite value.
+        Training rows, of which at most 10 000 are used. NaN is ignored. Each feature needs at least one finite value.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def to_unit(rows: Any, quantiles: NDArray[np.float64]) -> NDArray[np.floating]:
 
 
 def from_unit(rows: Any, quantiles: NDArray[np.float64]) -> NDArray[np.floating]:
-    """Return the values of which rows of shape (n, d) contain the quantiles."""
+    """Replace each quantile in rows of shape (n, d) by the value to which it belongs. This inverts `to_unit`."""
     return np.asarray(_transformer(quantiles).inverse_transform(rows))
 
 

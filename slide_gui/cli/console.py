@@ -27,7 +27,6 @@ _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
 # Two functions of a subcommand: one adds its options to a parser, the other runs it and returns the exit code.
-#
 # The second function is None if the first adds nested subcommands, because a separate function runs each of these.
 Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
 

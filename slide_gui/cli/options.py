@@ -127,7 +127,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--transposed", action="store_true", help="the images are stored column by column")
     text = "scale each feature to the range 0 to 1 (not allowed for images); --no-scale: do not scale the features"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
-    text = "replace each value by its quantile in the training set, 0 to 1, so that the median is at the threshold"
+    text = "replace each value by its quantile (0 to 1) in the training set, so that the median of each feature is 0.5"
     option("--quantiles", dest="scaled", action="store_const", const=QUANTILES, help=f"{text} (not allowed for images)")
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
@@ -498,7 +498,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     text = "with --evaluate test: evaluate on a stratified sample of N test rows (default: all)"
     group.add_argument("--test-rows", type=int, metavar="N", help=text)
     group = parser.add_argument_group("representation")
-    text = "required by pca-svm, white-svm, slide-white-svm: fraction of variance; randproj-svm: number of directions"
+    text = "required fraction of variance (pca-svm, white-svm, slide-white-svm) or number of directions (randproj-svm)"
     group.add_argument("--kept", type=float, metavar="K", help=text)
 
 
@@ -535,7 +535,7 @@ _SDA = {
 def add_network_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `slide-gui train` and `slide-gui sweep` for autoencoders."""
     usual = SdaParameters()
-    about = f"--noise is the noise level of every layer, one number (default: {usual.noise:g})."
+    about = f"--noise is one noise level, which applies to every layer (default: {usual.noise:g})."
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", about)
     text = f"hidden units of each layer (default: {','.join(map(str, usual.n_units))})"
     group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
@@ -626,7 +626,7 @@ def _used_values(base: RunSpec) -> dict[str, Any]:
 def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:
     """Return the parameters of the autoencoders from the arguments, with defaults for those not given."""
     values = given(arguments, "n_units", "noise", *_SDA)
-    for noise in getattr(arguments, "noises", None) or ():  # `slide-gui sweep` accepts one noise level of autoencoders
+    for noise in getattr(arguments, "noises", None) or ():  # `slide-gui sweep` accepts one noise level for autoencoders
         values["noise"] = noise
     if (rows := getattr(arguments, "rows_a_step", None)) is not None:
         values["batch_size"] = rows

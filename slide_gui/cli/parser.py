@@ -79,7 +79,7 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
         self.register("action", None, _StoreOnce)
-        # Without this pattern, argparse takes -1e-3 for an option.
+        # The pattern of argparse lacks exponents, so argparse would read -1e-3 as an option.
         self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$", re.IGNORECASE)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:

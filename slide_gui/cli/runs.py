@@ -153,7 +153,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds for splits and classifiers (default: --seed)")
     option("--cold", action="store_true", help="do not start from the widths learned at the previous noise level")
     text = "select noise and depth by validation error, train with these values on the whole training set, and test; "
-    text += "without --cold, lower noise levels from whose widths this training starts are tested too"
+    text += "without --cold, the lower noise levels that provide the initial widths are tested too"
     option("--choose", action="store_true", help=text)
     text = "train on N labelled rows (default: all); with --choose, the tested model is trained on all rows"
     option("--labels", type=int, metavar="N", help=text)

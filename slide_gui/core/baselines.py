@@ -27,7 +27,6 @@ _NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
 
 # Allowed types and strings for each parameter of the scikit-learn classes. `float` includes integers.
-#
 # The value None is always allowed. No allowed parameter opens a file, unpickles data or starts a process.
 ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
     "transformer": {

@@ -15,7 +15,7 @@ from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
 
-# Largest number of multiplications in one call of `fit` or `transform`, which take about ten minutes on two cores.
+# Largest number of multiplications in one call of `fit` or `transform`. They take about ten minutes on two cores.
 MOST_WORK = 5 * 10**12
 
 _CALLS = 300_000  # number of multiplications that take as long as the constant overhead of one pattern of missing cells

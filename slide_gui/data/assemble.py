@@ -105,7 +105,7 @@ def assemble(
         name, test_labels = Path(test.place).name, test.labels
         guesses += [replace(each, what=f"{name}: {each.what}") for each in test.opened.guesses if each not in guesses]
         guesses += [*_unseen_classes(train, test), *_shared_groups(train, test)]
-    if known:  # the user need not check the guesses about a known data set, except for the labels that it lacks
+    if known:  # the user need not check guesses about a known data set, unless its labels are missing
         guesses = [replace(guess, sure=guess.why != train.opened.unlabelled) for guess in guesses]
     of_entry = {each: getattr(known, each) for each in ("label_names", "licence", "citation", "key") if known}
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
@@ -149,7 +149,7 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
 
 
 def _scaling(rows: NDArray[Any], method: bool | str, place: str) -> Scaling:
-    """Return the scaling of a table by the quantiles or the ranges of its training rows."""
+    """Return the scaling of a table. The quantiles or the ranges of its training rows define it."""
     return quantiles(rows, place) if method == QUANTILES else ranges(rows)
 
 
@@ -315,7 +315,7 @@ def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
 
 
 def _scaling_method(train: DataPart, reading: ParseOptions) -> bool | str:
-    """Return True if each feature must be scaled by its range, or "quantile"."""
+    """Return True to scale each feature by its range, "quantile" by its quantiles, and False to leave it unchanged."""
     if train.image_shape is not None:
         if reading.scaled:
             raise DataError("contains images, whose pixels share one scale; open them without scaling", train.place)

@@ -39,7 +39,6 @@ _STATISTICS = f"is a Stata, SPSS or SAS file; {_AS_CSV}"
 _SCIENCE = f"is a FITS, NetCDF, DICOM, NIfTI or safetensors file; {_AS_NPZ}"
 _MATLAB_4 = "is a MATLAB file of version 4; save it with -v7"
 # Patterns of files in unsupported formats, and the error message for each format.
-#
 # A pattern matches the beginning of a file or, after PK and a line end, the names of the members of a zip archive.
 _OTHER_FORMATS = {
     rb"\A(\x80[\2-\5]|\([dl]p\d|\(?c(numpy|copy_?reg)|PK\n(.*\n)*?.*/data\.pkl\n)": _PICKLE,
@@ -59,7 +58,7 @@ _OTHER_FORMATS = {
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),
-    # A table with tabs may have times such as 12:30, so all cells after the first one must have a colon.
+    # Cells of a table with tabs may be times such as 12:30, so all cells but the first must have the form of LIBSVM.
     rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(,\d+)*"
     rb"(( +(qid|\d+):[-+.\de]+){2}( |\r?$)|(\t(qid|\d+):[-+.\de]+){2,}\t?\r?$)": (
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
@@ -176,9 +175,9 @@ def _with_guess(parts: Sequence[DataPart], guess: Guess) -> list[DataPart]:
 
 
 def _used_files(paths: Sequence[Path], is_new: bool) -> list[Path]:
-    """Return the files without tables of sample predictions and, unless they are new rows, without validation sets.
+    """Leave out tables of sample predictions and validation sets. If `is_new`, validation sets are not left out.
 
-    Such a file is left out only if another file belongs to the same set.
+    A file is left out only if another file belongs to the same set.
     """
     others = {path for path in paths if (SUBMISSION if is_new else _LEFT_OUT).search(path.name)}
     roles = {role_of(path.name) for path in paths if path not in others}

@@ -12,7 +12,7 @@ NO_COLUMN = "none"
 # Column names that identify the labels of a table.
 LABEL_NAMES = ("label", "labels", "class", "y", "target")
 
-# The value of `ParseOptions.scaled` that replaces each value by its quantile in the training set.
+# With this value of `ParseOptions.scaled`, each value of a table is replaced by its quantile in the training set.
 QUANTILES = "quantile"
 
 _MOST_BINS = 30
@@ -37,9 +37,9 @@ class ParseOptions:
     scaled : bool, "quantile" or None
         True to scale each feature to 0 … 1 by its minimum and maximum in the training set; "quantile" to replace each
         value by its quantile in the training set, from 0 to 1. Neither is allowed for pixels. If rows are held out, the
-        training set consists of the other rows. By default, features are scaled by their ranges if a value in the
-        training file lies outside 0 … 1, or if all values are smaller than 1e-30. The threshold of the layers could not
-        separate such small values.
+        training set consists of the other rows. By default, features are scaled by their ranges in two cases: a value
+        in the training file lies outside 0 … 1, or all values are smaller than 1e-30. The threshold of the layers could
+        not separate such small values.
     bins : int or None
         Number of ranges into which numeric labels are divided. Each range is a class, and all ranges have about the
         same number of training rows. With 0, each number is a class, even if the numbers look like a quantity.

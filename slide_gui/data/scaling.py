@@ -1,7 +1,7 @@
 """Scaling of each feature to 0 … 1, by its range or its quantiles in the training set.
 
-A scaling is an array of shape (2, d) or (k, d). Two rows are the offset and the divisor of each feature. Three or more
-rows are the quantiles of each feature at k equally spaced probabilities from 0 to 1.
+A scaling is an array with one column per feature. An array with two rows contains the offsets and the divisors of the
+features. An array with k > 2 rows contains their quantiles at k equally spaced probabilities from 0 to 1.
 """
 
 import warnings
@@ -24,7 +24,7 @@ def ranges(rows: NDArray[Any]) -> Scaling:
 
 
 def quantiles(rows: NDArray[Any], place: str) -> Scaling:
-    """Return the quantiles of each feature (see `quantiles_of`). Those of a feature without values are 0.
+    """Return the quantiles of each feature (see `quantiles_of`). The quantiles of a feature without values are 0.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def quantiles(rows: NDArray[Any], place: str) -> Scaling:
 
 
 def is_scaling(array: Scaling) -> bool:
-    """Return True if an array of shape (k, d) has positive divisors if k is 2, or else sorted quantiles."""
+    """Return True if an array of shape (k, d) has positive divisors (k = 2) or sorted quantiles (k > 2)."""
     return bool((array[1] > 0).all() if len(array) == 2 else len(array) > 2 and (np.diff(array, axis=0) >= 0).all())
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from slide_gui.core.choices import Choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
-# Maps the name of each figure width to the width in mm. The aspect ratio of a slide is 16:9.
+# Maps the name of each figure width to the width in mm. The aspect ratio of "slide" is 16:9.
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
 
 # Dots per inch of animations, so that a figure of two journal columns is 1081 pixels wide, and a slide 1500 pixels.
 ANIMATION_DPI = 150
 
-# Choices of the tiles that share colour limits.
+# Choices of which tiles share their colour limits.
 LEVELS = table_of(
     Choice("layer", "per layer, symmetric", "all tiles of a layer share their limits"),
     Choice("tile", "per tile, symmetric", "each tile has its own limits"),

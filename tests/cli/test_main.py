@@ -85,7 +85,7 @@ def test_that_help_names_every_subcommand_and_each_has_its_own(cli):
     assert {"datasets", "fit", "weights", "train", "reproduce", "doctor"} <= set(names)
     for name in names:
         assert f"usage: slide-gui {name}" in cli(f"{name} --help").out
-    assert "--noise is the noise level of every layer, one number (default: 0.25)." in cli("train --help").out
+    assert "--noise is one noise level, which applies to every layer (default: 0.25)." in cli("train --help").out
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 and Wayland are found by environment")

@@ -127,7 +127,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         ("6   ,7   ,1\n25  ,5   ,0\n", [1, 0], 2),  # spaces between numbers and commas
         ("a|b|label\n6|7,5|1\n25|5,5|0\n", [1, 0], 2),  # vertical bars between decimal commas
         ("6\t7\t1\n25\t\t5\t0\n", [1, 0], 2),  # several tabs between two numbers
-        ("u\tv w\tk\n1\t.5\t7\t1\n2\t.6\t8\t0\n", [1, 0], 2),  # R writes no name above the names of the rows
+        ("u\tv w\tk\n1\t.5\t7\t1\n2\t.6\t8\t0\n", [1, 0], 2),  # R writes no name above the row names
         ('6 1\t"a b"\n25 0\t"a c"\n', [0, 1], 2),  # spaces between numbers and a tab before texts
         ("6,73 ,43 1\n5,5 2,25 0\n", [1, 0], 2),  # a decimal comma without a digit before it
         (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # consecutive numbers as names, and an empty one for the index

@@ -10,7 +10,7 @@ from slide_gui.progress import Progress
 
 _PHOTOGRAPHS = "Photographs: “china” by Yann Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn."
 
-# Rows and columns of an image.
+# Number of rows and number of columns of an image.
 SIDE = 28
 
 Images = NDArray[np.float32]

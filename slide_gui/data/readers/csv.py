@@ -77,9 +77,9 @@ def read_csv(
     values 1 and 0. The words may be German (WAHR and FALSCH) or French (VRAI and FAUX). By rules 3 and 4, such a column
     has the labels only in two cases. It is the last column, or all text columns are of this kind, the last column has
     no class numbers, and the column is the only one of this kind, the first column, or follows a first column with a
-    name such as id or without a name. If its name marks the rows of a set, such as train, is_test or split, it is left
-    out. Different spellings of True are one class. A first column without a name is also left out if it numbers the
-    rows.
+    name such as id or without a name. A column of True and False with a name such as train, is_test or split marks the
+    rows of a set and is left out. Different spellings of True are one class. A first column without a name is also left
+    out if it numbers the rows.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images. This guess
     is not made if the features have names that do not end in a digit.

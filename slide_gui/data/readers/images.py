@@ -45,9 +45,9 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
 
     Each subfolder is a class. Classes are numbered in alphabetical order. If there are subfolders train and test, or
     train_set and test_set, these contain one subfolder per class. Other subfolders, such as val, are left out, and a
-    note reports this. Pictures directly in the folder, or directly in the folder test, have no labels. Folders of
-    pictures are no classes, either, if all are named after sets, such as train and val, or trainA and testA. Hidden
-    files and files without the suffix of a picture are skipped.
+    note reports this. Pictures directly in the folder, or directly in the folder test, have no labels. Subfolders
+    are not classes if all are named after sets, such as train and val, or trainA and testA. Hidden files and files
+    without the suffix of a picture are skipped.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def read_image_folder(folder: Path, *, level: int = 0, progress: Progress = NO_P
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     names, classes = _class_names(list(below.values())), _class_names([folder])
-    # Names such as test1, trainA and test_stg1 are also those of sets.
+    # Names such as test1, trainA and test_stg1 also denote sets.
     sets, lower = SET_NAMES | _PARTS.keys(), map(str.lower, classes)
     are_sets = all({name, name[:-1], name.partition("_stg")[0]} & sets for name in lower)
     if "train" not in below or not (names or are_sets):

@@ -91,7 +91,7 @@ class DataPart:
 def role_of(name: str) -> str:
     """Return ``"test"`` if a word of a file name is test, testset, testing, tst, tes or t10k, otherwise ``"train"``.
 
-    A word ends before a digit, a capital letter that follows a small one, and any other character.
+    Except in t10k, words consist of letters only. A capital letter after a small one begins a new word.
     """
     words = {word.lower() for word in re.findall(r"(?i:t10k)|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
     return "test" if words & {"test", "testset", "testing", "tst", "tes", "t10k"} else "train"

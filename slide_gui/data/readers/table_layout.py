@@ -36,7 +36,7 @@ _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 # Spreadsheets in German and French write the words of their language.
 _TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
 SET_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "publictest", "privatetest"}
-# Names of columns of True and False that mark the rows of a set.
+# Pattern of the names of columns in which True and False mark the rows of a set.
 _SET_MARK = re.compile(rf"(is_)?({'|'.join(SET_NAMES)}|split)", re.IGNORECASE)
 # Excel writes cells #N/A and a first line sep=;. The first line of adult.test is “|1x3 Cross validator”.
 _COMMENT = re.compile(rb'#(?!N/A)|\|1x3 |"?sep=.?"?\s*$', re.IGNORECASE)
@@ -462,7 +462,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         # have the same number of cells, or if only then some cells are numbers.
         by_tabs, by_blanks = ([split_line(line, mark, place) for line in lines] for mark in (b"\t", b""))
         below = by_tabs[1:] or by_tabs
-        lacks_name = all(cell.strip() for row in below for cell in row)  # R writes no name above the names of the rows
+        lacks_name = all(cell.strip() for row in below for cell in row)  # R writes no name above the row names
         are_split = {len(row) - len(by_tabs[0]) for row in below} in ({0}, {int(lacks_name)})
         tabs, blanks = (any(is_number(cell) for row in rows for cell in row) for rows in (by_tabs, by_blanks))
         if not (are_split and tabs) and blanks and len(set(map(len, by_blanks))) == 1:

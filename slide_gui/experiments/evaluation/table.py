@@ -497,7 +497,7 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     return Comparison(crossed.p, crossed.p, mean, mean - crossed.half, mean + crossed.half, len(ours), None)
 
 
-# Explanation of what the reported times of feature generation include.
+# Explanation of the steps that the reported times of feature generation include.
 INCLUDED = (
     "Feature generation has two steps. First, the representation is fitted on the whole training set (SLIDE: scatter, "
     "closed form, all layers; autoencoders: pre-training of all layers). Then the features of the training rows are "

@@ -175,7 +175,8 @@ def trained_model(dataset: Dataset, result: "RunResult", *, progress: Progress =
 
 
 FORMAT = "slide-gui model"
-# Format version of model files that contain a scaling or a classifier. All other model files have version 1.
+# Largest format version of model files. Files with quantiles have version 3. Other files with a scaling or a classifier
+# have version 2, and all other files have version 1.
 FORMAT_VERSION = 3
 
 _BLOCK = 4096  # Number of rows whose classes are predicted at a time.

@@ -84,7 +84,6 @@ class RunShape:
 
 
 # Times in seconds on two cores, accurate to a factor of 4 for 4–784 columns, 2–10 classes and 110–10 000 rows.
-#
 # - `_START`: time that every run takes, independently of the size of its data
 # - `_LEARNING`, `_TUNING`: time for learning widths and for tuning C on n rows of two classes, divided by n²
 # - `_EVALUATING`: time for predicting rows, divided by the product of the numbers of rows, support vectors and columns
@@ -98,7 +97,6 @@ _RETUNING = 0.5  # Time for tuning C with learned widths, as a fraction of the t
 _TWO_FOLDS = 1.6  # Time for learning widths with two held-out folds, divided by the time with one fold.
 _FIRST_STEPS = 0.4  # Learning widths takes at least this number of seconds, even with very few rows.
 # Seconds that each pair of classes after the first pair adds to learning widths and to tuning C.
-#
 # For example, with 50 classes of 20 rows each, learning widths takes 68 s and tuning C takes 36 s. With median widths,
 # all pairs after the first together add at least `_ROW_TUNING` seconds per row and class to tuning C.
 _PAIR_LEARNING, _PAIR_TUNING, _ROW_TUNING = 0.09, 0.03, 6.0e-4

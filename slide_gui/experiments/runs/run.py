@@ -92,7 +92,6 @@ class Predictions:
 
 
 # Function that returns the predicted class and the decision values of each row, and reports its progress.
-#
 # The decision values have the shape (n, 1) for two classes, otherwise (n, n_classes).
 Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
 

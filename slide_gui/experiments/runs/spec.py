@@ -606,7 +606,6 @@ class SweepPoint:
 
 
 # Largest number of runs in a chain, in which each run starts from the widths of the previous run.
-#
 # The length of a chain is limited, because the spec of a run contains the specs of all earlier runs of its chain.
 LONGEST_CHAIN = 100
 

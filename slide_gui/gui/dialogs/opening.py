@@ -188,7 +188,7 @@ class ReadingPreview(QFrame):
         self.header = self._check(row, "Header line", "The first line contains the names of the columns")
         tip = "The file stores the pixels of each image column by column"
         self.transposed = self._check(row, "By columns", tip)
-        tip = "Map each feature to 0…1 by its range, or by its quantiles with the median at 0.5, in the training rows"
+        tip = "Scale each feature to 0…1 by its range in the training rows, or by its quantiles (median at 0.5)"
         self.scaled = self._box(row, "Scale", tip)
         for text, method in (("unchanged", False), ("range", True), ("quantiles", QUANTILES)):
             self.scaled.addItem(text, method)

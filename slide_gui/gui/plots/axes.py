@@ -52,6 +52,7 @@ _TICK_GAPS = (48.0, 44.0)  # Minimum distances in pixels between the ticks of th
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 TICK = 4
+
 # The zoom factor of one step of the mouse wheel, and of one press of the key + or −.
 STEP = 1.25
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}

@@ -12,8 +12,8 @@ from slide_gui.text import time_left
 class JobBar(QWidget):
     """A widget with the name of the running job, a thin progress bar, the remaining time and a Cancel button.
 
-    While no job is running, these are hidden, but the height remains the same. To the right of the button, the widget
-    shows temporary messages.
+    While no job is running, these parts are hidden, but the height remains the same. Temporary messages are shown to
+    the right of the button.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:

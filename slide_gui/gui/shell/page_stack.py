@@ -18,8 +18,8 @@ class PageSpec:
     Attributes
     ----------
     name : str
-        Name of the page; ``page_<name>`` is the command that shows it, and ``resources/icons/<name>.svg`` the icon of
-        its navigation button.
+        Name of the page; ``page_<name>`` is the command that shows it, and ``resources/icons/<name>.svg`` is the icon
+        of its navigation button.
     text, title : str
         `text` is the label of the navigation button. `title` is the name in menus and in the command palette; if it
         is empty, `text` is used there, too.

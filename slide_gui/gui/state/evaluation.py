@@ -64,8 +64,8 @@ class EvaluationController(QObject):
         Task that computes the evaluation; it reports an `EvaluationState`.
     reading : Task
         Task that reads the stored results of the table. Its result is a tuple: the plan of the table, the stored
-        results, the expected duration of each missing run, and the list of stored runs. This list is None until the
-        durations are known; until then, the durations are those that were known before, or None.
+        results, the expected duration of each missing run, and the list of stored runs. While the durations are
+        computed, this list is None, and the durations are the previous ones, or None.
 
     Signals
     -------

@@ -418,7 +418,10 @@ class RunController(QObject):
         self.train(spec)
 
     def show_known(self, spec: RunSpec | None, requested: str = "") -> None:
-        """If no result is shown, show that of the run with the hash `requested`, of `spec`, or of the shipped run."""
+        """If no result is shown, show a stored result.
+
+        The candidates are, in this order, the run with the hash `requested`, the run of `spec`, and the shipped run.
+        """
         opening = self.library.opening_key
         known = {run.hash for run in self.current_runs() if run.hash == opening or not run.is_shipped}
         wanted = requested, "" if spec is None else spec.hash, opening

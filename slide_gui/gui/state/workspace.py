@@ -496,7 +496,7 @@ def _ready(
 def _without_labels(source: DataSource, error: DataError, progress: Progress) -> tuple[DataSource, Dataset]:
     """Open a table without labels, so that the user can choose the label column. If this fails, raise `error`.
 
-    The previous label column is left out, because it is not a feature.
+    The rejected label column is left out, because it is not a feature.
     """
     with suppress(ValueError):
         label, reading = source.reading.label_column or NO_COLUMN, replace(source.reading, label_column=NO_COLUMN)

@@ -29,6 +29,7 @@ from slide_gui.text import isolated
 
 # Opacity with which outdated contents are painted, so that they look grey because the background shows through.
 STALE = 0.65
+
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -39,7 +40,7 @@ INK = ColorScale("grey", 0.0, 1.0)
 # The step (rows, columns) by which each arrow key moves the selection.
 ARROWS = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
 
-# Image pixels of at least this side length, in logical pixels, are marked by a ring inside instead of around them.
+# Side length, in logical pixels, from which an image pixel is marked by a ring inside it instead of around it.
 LARGE = 16.0
 
 
@@ -431,7 +432,7 @@ class Picker(HoverWidget):
     def _cross_missing(self, painter: QPainter, box_of: Callable[[int], QRectF]) -> None:
         """Draw a thin cross over each value that was missing in the file. `box_of` returns the rectangle of a value.
 
-        In the high rectangle of a bar, the cross is in a square at its foot. The bar does not show through this square.
+        In the tall rectangle of a bar, the cross fills a square at the foot. This square covers the bar.
         """
         painter.setPen(QPen(QColor(theme_of(self).danger), 1.0))
         for box in map(box_of, self._missing):

@@ -198,8 +198,8 @@ def bar_image(
     Parameters
     ----------
     values : ndarray of shape (d,), float32
-        The values from left to right. If several values share a pixel column, the largest in magnitude is drawn. The
-        columns of NaN have the colour of NaN in images.
+        The values from left to right. If several values share a pixel column, the largest in magnitude is drawn.
+        Columns whose values are NaN have the colour of NaN in images.
     scale : ColorScale
         Scale that defines the colour of each bar. A bar has full height if its magnitude equals the larger of the
         magnitudes of the two limits.
@@ -543,5 +543,5 @@ class TileLayout(ImageLayout):
         return next((place for place, box in self.boxes.items() if box.contains(point)), None)
 
 
-# Return a `TileLayout` from a cache, so that its positions are computed only once for the same arguments.
+# A function that returns a `TileLayout` from a cache, so that equal arguments do not compute its positions again.
 tile_layout = lru_cache(maxsize=64)(TileLayout)

@@ -97,9 +97,9 @@ class EvaluationPage(Page):
         self._buttons = placed(row, StartPause(("Start", "Cancel"), tip, "benchmark", self))
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
-        # The menu that asks for confirmation before hours of computation.
+        # The menu that asks for confirmation before more than an hour of computation.
         self.question = QMenu(self)
-        self.question.addAction("Select the quick protocol, a few minutes").triggered.connect(self._choose_quick)
+        self.question.addAction("Select the quick protocol (a few minutes)").triggered.connect(self._choose_quick)
         self.question.addAction("").triggered.connect(self._start_long)
         self.pause_button.clicked.connect(controller.runs.toggle_pause)
         row.addSpacing(8)
@@ -146,7 +146,7 @@ class EvaluationPage(Page):
         elif seconds <= _LONG:
             self._controller.start()
         else:
-            self.question.actions()[1].setText(f"Start {cost}")
+            self.question.actions()[1].setText(f"Start ({cost})")
             self.question.popup(self.start_button.mapToGlobal(self.start_button.rect().bottomLeft()))
 
     @Slot()

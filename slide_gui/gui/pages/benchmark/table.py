@@ -108,6 +108,7 @@ class EvaluationRow:
 
 # The height of a row of the table in pixels.
 ROW = 38
+
 _PAD = 5
 _GAP = 6  # Smallest distance in pixels between a cell's value and the text to its right.
 

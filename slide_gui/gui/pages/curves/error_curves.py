@@ -18,6 +18,7 @@ from slide_gui.text import counted, fixed, level, per_cent
 
 # The largest distance, in pixels, from the mouse pointer to a point that the mouse selects.
 REACH = 12
+
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 BAND = 0.2

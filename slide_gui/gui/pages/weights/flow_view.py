@@ -39,7 +39,7 @@ _WORDS, _MARGIN = 96, 10
 # A tile and the gap to its right are together at least `_SYMBOLS` pixels wide, so that the label of an arrow fits.
 # If possible, they are at least `_RANGE` pixels wide, so that a caption such as "−0.50 to +0.73" fits.
 _SYMBOLS, _RANGE = 80, 96
-# Number of layers that always form one row, and gap in pixels between two rows of layers.
+# Largest number of layers that always form one row, and gap in pixels between two rows of layers.
 _IN_ONE_LINE, _BETWEEN = 5, 12
 
 
@@ -47,8 +47,8 @@ _IN_ONE_LINE, _BETWEEN = 5, 12
 class FlowLayout(ImageLayout):
     """The positions of the input and of `depth` layers in the Flow view.
 
-    Six or more layers form two rows if two rows fit and make the tiles wider, or the canvas if the tiles are as wide.
-    The value 1 or 2 of `lines` sets the number of rows.
+    Six or more layers form two rows if two rows fit and make the tiles wider. If the tiles have the same width in one
+    and in two rows, the arrangement with the wider canvas is chosen. If `lines` is 1 or 2, it is the number of rows.
     """
 
     height: float
@@ -69,7 +69,7 @@ class FlowLayout(ImageLayout):
 
     @property
     def _quality(self) -> tuple[bool, float, float]:
-        """Return, to compare two layouts: True if the last layer fits, and the widths of the tiles and the canvas."""
+        """Return values that rank layouts: True if the last layer fits, the width of the tiles, that of the canvas."""
         fits = QRectF(0.0, 0.0, self.width, self.height).contains(self.captions(self.lower(self.depth)))
         return fits, self.size[0], self.canvas.width()
 

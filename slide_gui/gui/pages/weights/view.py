@@ -182,7 +182,7 @@ class ShownImage(QObject):
     def _step(self, step: int) -> None:
         dataset = self._workspace.dataset
         if dataset is not None:
-            sample = self._workspace.state.selection.sample  # The value ~k selects the mean image.
+            sample = self._workspace.state.selection.sample  # ~k if the mean image replaces image k
             self._workspace.select(sample=(max(sample, ~sample) + step) % len(dataset.train))
 
     @Slot()
@@ -207,7 +207,7 @@ class ShownImage(QObject):
         self.values = self._given
         if state.drawing is not None:
             self.values = state.drawing.reshape(-1)
-            # If most of the image is gone, as on a blank canvas, its class does not describe the drawing.
+            # If most of the image was erased, as on a blank canvas, its class does not describe the drawing.
             unchanged = np.count_nonzero(self._given * (self.values == self._given))
             erased = 2 * unchanged < np.count_nonzero(self._given)
             self.caption = "drawing" if erased else f"{self.caption}, drawn on"
@@ -257,7 +257,7 @@ class ImageRow(QWidget):
     @Slot()
     def _follow(self) -> None:
         # The class comes first, because a caption that is too long is cut off at its end. If the caption does not
-        # fit, shorten and then leave out the note on missing cells, and then leave out the total number of images.
+        # fit, the note on missing cells is first shortened and then left out. Last, the number of images is left out.
         place, *others = self._shown.caption.split(" · ")
         brief = [part.removesuffix(", filled") for part in others]
         known = others[:-1] if self._shown.missing else others

@@ -103,8 +103,8 @@ class WeightsView(View):
         for part in (self._pointer, image_row, self.readout, self._bar, self._noise, self.hint):
             column.addWidget(part)
         self._arranged: object = None  # The contents for which the widgets were last arranged.
-        # The window's size and the greatest height of this view in such a window. With this height, the image does not
-        # grow when a notice above or below this view makes the tiles smaller.
+        # Maps the size of the window to the largest height of this view at this size. The tiles are arranged for this
+        # height, so that the image does not grow when a notice reduces the height of the view.
         self._heights: dict[object, int] = {}
         self._shown.changed.connect(self._show_image)
         self._workspace.dataset_changed.connect(self._show_first_rows)
