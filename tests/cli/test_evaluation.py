@@ -45,7 +45,6 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert all(info["generated"] for info in shipped["data"])
     assert [len(cell["splits"]) for cell in shipped["cells"]] == [1, 1, 1, 1]
     assert "shipped with the program" in shipped["origin"]
-    assert "Quick protocol, shipped with the program" in cli("benchmark --shipped --quick").out
     line = "benchmark mnist=d.npz --shipped --store r.sqlite --results r --stored --splits 3 --workers 2 --generated"
     names = "--store, --results, --stored, --splits, --workers, --generated, KEY=FILE"
     assert f"computes nothing; leave out {names}\n" in cli(line, code=2).err
@@ -74,7 +73,6 @@ def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypat
                 shipped_results.cache_clear()
                 assert "missing or damaged; install slide-gui again" in cli("benchmark --shipped", code=1).err
     shipped_results.cache_clear()
-    assert "required: --store" in cli("benchmark --quick", code=2).err
 
 
 def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(cli):

@@ -194,7 +194,6 @@ def test_that_each_epoch_is_reported_with_all_before_it():
         (np.full((30, 1), 0.3), {"noise": 0.99}),
         (bars(50)[0], {"pretraining_epochs": 0}),
         (bars(50)[0], {"n_units": ()}),
-        (bars(50)[0], {"batch_size": 4096}),
     ],
 )
 def test_that_the_smallest_problems_end_in_finite_features(rows, change):

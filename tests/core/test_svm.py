@@ -296,7 +296,6 @@ def test_that_weights_of_one_change_no_bit(given):
     ("weights", "words"),
     [
         (np.ones(9), r"shape \(9,\); it must be \(10,\)"),
-        (np.ones((10, 1)), r"shape \(10, 1\)"),
         ([1.0] * 9 + [-1.0], "of row 9 is -1.0"),
         ([1.0, np.nan] + [1.0] * 8, "of row 1 is nan"),
         (np.zeros(10), "are zero"),

@@ -45,9 +45,6 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content[: len(content) // 2] if kind == "stops" else content)
 
-    def log_message(self, *args):
-        pass
-
 
 @pytest.fixture(autouse=True)
 def no_files_of_the_user(tmp_path_factory, monkeypatch):

@@ -320,9 +320,6 @@ class Program:
         except sqlite3.OperationalError:  # the store does not exist yet
             return []
 
-    def wait_runs(self, count: int) -> None:
-        until(lambda: len(self.stored()) >= count, f"{count} stored runs")
-
     # Ending ------------------------------------------------------------------------------------------------------
 
     def wait_end(self) -> tuple[int, str, str]:

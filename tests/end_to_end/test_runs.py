@@ -36,7 +36,7 @@ def test_that_a_sweep_ended_in_any_way_resumes_and_a_killed_session_is_offered(s
     for end, code in ENDS.values():
         start_sweep(program)
         before = program.stored()
-        program.wait_runs(len(before) + 2)
+        until(lambda now=program, before=before: len(now.stored()) >= len(before) + 2, "two more stored runs")
         end(program)
         assert program.wait_end() == (code, "", "")
         runs = program.stored()

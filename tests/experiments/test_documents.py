@@ -131,9 +131,7 @@ A, CLASSIFIER = RESULT.arrays(), parts()[0]["classifier"]
         ("misclassified", A["misclassified"][::-1]),
         ("misclassified", np.repeat(A["misclassified"][:1], len(A["misclassified"]))),
         ("decisions", A["decisions"][:, :2]),
-        ("decisions", A["decisions"].ravel()),
         ("coefficients", A["coefficients"][1:]),
-        ("support", A["support"][1:]),
     ],
 )
 def test_that_arrays_that_do_not_fit_are_refused(name, array):

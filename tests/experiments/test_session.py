@@ -135,7 +135,6 @@ def test_that_sessions_of_windows_have_relative_paths_with_slashes(monkeypatch):
         (_with(version=0), r"has the unknown format 0; use an earlier copy"),
         (_with(version=3), "has format 3; update slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
-        (_with(session={"page": 3}), "cannot be used: page is 3"),
         (_with(session={"surprise": 3}), "unknown entry 'surprise'"),
         (_with(session={"parameters": {"noise": 1.5}}), "cannot be used: noise is 1.5"),
     ],
@@ -206,7 +205,6 @@ def test_that_an_endless_comment_of_a_gif_is_not_read_far(monkeypatch):
     "source",
     [
         *[DataSource(key=entry.key) for entry in entries()],
-        DataSource(key="rectangles", generated=True),
         DataSource(key="convex", seed=7, generated=True),
         DataSource(paths=("a.amat",)),
         DataSource(paths=("a.amat", "b.amat")),
@@ -413,7 +411,6 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
     [
         (np.zeros((6, 6)), "expected float64 of shape"),
         (np.zeros((6, 7), np.float32), "expected float64 of shape"),
-        (np.full((6, 7), np.inf), "NaN, infinity or numbers that are too large for float32"),
         (np.full((6, 7), -1e39), "NaN, infinity or numbers that are too large for float32"),
         (np.pad([[np.nan]], ((0, 5), (0, 6))), "NaN, infinity or numbers that are too large for float32"),
         (np.array([[{}, 1.0]], dtype=object), "Python objects, which are never read"),
@@ -459,10 +456,7 @@ def test_that_members_must_be_exactly_those_of_the_manifest_and_a_compressed_one
         ({"errors": [0.1, "low"]}, "errors"),
         ({"parameters": [1]}, "parameters"),
         ({"parameters": {"noise": "0.3"}}, "the manifest cannot be used: noise"),
-        ({"parameters": {"depth": True}}, "the manifest cannot be used: depth"),
         ({"parameters": {"squashing": "relu"}}, "the manifest cannot be used: squashing"),
-        ({"parameters": {"batch_size": 0}}, "the manifest cannot be used: batch_size"),
-        ({"parameters": {"ridge": 10**400}}, "the manifest cannot be used: ridge"),
     ],
 )
 def test_that_a_wrong_manifest_is_refused_by_its_entry(saved, change, message):

@@ -172,7 +172,6 @@ def test_that_a_spec_with_its_neighbours_is_read_back_from_json():
         ({"method": "custom"}, "needs a transformer or a classifier"),
         ({"classifier": KNN}, "accepts no transformer or classifier"),
         ({"fit_rows": "labelled"}, "the number of labels"),
-        ({"held_out": HeldOut(folds=3, fold=3)}, "fold 4 of 3"),
         ({"held_out": HeldOut(0.95)}, "give 0 to 0.9"),
     ],
 )

@@ -35,30 +35,18 @@ EFFECTS = ((1.0, 0.05, 0.5), (1.0, 0.3, 0.5), (1.0, 0.1, 0.05), (0.2, 0.02, 1.0)
 """Effects of rows, splits and interaction: one of the first two dominates, neither does, or splits do not differ."""
 
 
-def gaussian_coverage(splits, effects, count, rows):
-    """Return how often the interval of a mean contains the expected value."""
-    found = [crossed_mean(matrix) for matrix in matrices(splits, rows, effects, count)]
-    return float(np.mean([abs(each.mean) <= each.half for each in found]))
-
-
-def false_positives(splits, effects, count, rows=200):
-    """Return how often two methods with equal expected and correlated errors are reported to differ."""
-    total, rejected = math.sqrt(sum(effect**2 for effect in effects)), 0
-    by_row, by_split, both = effects
-    common = matrices(splits, rows, (0.8 * by_row, 0.0, 0.0), count, -1.5 * total, seed=1)
-    own = [matrices(splits, rows, (0.6 * by_row, by_split, both), count, seed=seed) for seed in (2, 3)]
-    for first, second in zip(common + own[0] > 0, common + own[1] > 0, strict=True):
-        rejected += crossed_mean(first.astype(int) - second).p < 0.05
-    return rejected / count
-
-
 @pytest.mark.parametrize("effects", EFFECTS)
 @pytest.mark.parametrize("splits", [2, 3, 5, 10])
 def test_that_equal_methods_rarely_differ_significantly_and_intervals_over_ten_splits_cover_95_percent(splits, effects):
-    coverage = gaussian_coverage(splits, effects, 1500, rows=100)
+    found = [crossed_mean(matrix) for matrix in matrices(splits, 100, effects, 1500)]
+    coverage = np.mean([abs(each.mean) <= each.half for each in found])
     assert coverage >= 0.94
     assert coverage <= 0.97 or splits < 10 or effects in EFFECTS[3:]
-    assert false_positives(splits, effects, 500) <= 0.06
+    by_row, by_split, both = effects  # of two methods with equal expected and correlated errors
+    common = matrices(splits, 200, (0.8 * by_row, 0.0, 0.0), 500, -1.5 * math.hypot(*effects), seed=1)
+    own = [matrices(splits, 200, (0.6 * by_row, by_split, both), 500, seed=seed) for seed in (2, 3)]
+    pairs = zip(*(common + each > 0 for each in own), strict=True)
+    assert np.mean([crossed_mean(first.astype(int) - second).p < 0.05 for first, second in pairs]) <= 0.06
 
 
 def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each_and_a_constant_matrix_is_certain():

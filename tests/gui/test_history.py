@@ -155,30 +155,29 @@ def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes_but_alone
 
 def test_that_tags_and_deletions_of_another_window_survive_those_of_this_one(window):
     library, workspace, key = window.session.library, window.workspace, RESULT.spec.hash
+
+    def change(step, *given):
+        step(*given)
+        wait(lambda: not library.reading)
+
     wait(lambda: library.listed)
     with RunStore(library.path) as other:
         other.save(RESULT)
         show_page(window, "runs")
         wait(lambda: [run.hash for run in library.runs] == [key])
         other.tag(key, ["theirs"])  # this window has not read it
-        library.tag(key, "mine")
-        wait(lambda: not library.reading)
+        change(library.tag, key, "mine")
         assert other.stored(key).tags == ("theirs", "mine")
         other.tag(key, ["theirs", "mine", "later"])
-        workspace.history.undo()
-        wait(lambda: not library.reading)
+        change(workspace.history.undo)
         assert other.stored(key).tags == ("theirs", "later")
-        workspace.history.redo()
-        wait(lambda: not library.reading)
+        change(workspace.history.redo)
         assert other.stored(key).tags == ("theirs", "later", "mine")
         other.delete([key])
-        library.delete([key])  # which this window still shows
-        wait(lambda: not library.reading)
-        workspace.history.undo()
-        wait(lambda: not library.reading)
+        change(library.delete, [key])  # which this window still shows
+        change(workspace.history.undo)
         assert other.stored(key).deleted, "the other window deleted it"
         other.delete([key], undo=True)
         library.delete([key])
-        workspace.history.undo()
-        wait(lambda: not library.reading)
+        change(workspace.history.undo)
         assert not other.stored(key).deleted

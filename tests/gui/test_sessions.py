@@ -239,7 +239,6 @@ def test_that_a_session_that_is_damaged_or_of_changed_data_is_reported(windows, 
 
 REFUSED = (
     ("selection", {"levels": "pixel"}, "levels is 'pixel'; it must be one of layer, tile, global"),
-    ("parameters", {"depth": 99}, "depth is 99"),
     ("source", {"reading": {"shape": [0, 3]}}, "the shape is (0, 3)"),
 )
 
