@@ -197,8 +197,11 @@ def test_that_the_page_trains_the_methods_of_its_own_with_the_chosen_variance_an
     shown, choices = runs.result.spec.hash, page.choices() | {"method": "raw-svm"}
     runs.show(None)
     page.choose(choices)
+    assert page.choices()["run"] == shown, "a session that is saved before the run is loaded keeps it"
     page._show_known()
     wait(lambda: runs.result is not None and runs.result.spec.hash == shown)
+    runs.show(None)
+    assert page.choices()["run"] == ""
 
 
 def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_why(window):

@@ -124,7 +124,7 @@ class ClassifierPage(Page):
 
     def choices(self) -> dict[str, str]:
         result = self._controller.result
-        run = "" if result is None else result.spec.hash
+        run = self._run if result is None else result.spec.hash
         return super().choices() | {name: box.currentData() for name, box in self._boxes.items()} | {"run": run}
 
     def choose(self, choices: Mapping[str, str]) -> None:
@@ -225,6 +225,8 @@ class ClassifierPage(Page):
         if controller.training.running:
             self._show_training(controller.training.latest)
         elif controller.result is not None:
+            if self._run == controller.result.spec.hash:
+                self._run = ""
             self._show_result(controller.result)
         elif controller.cancelled is not None:
             # Show how far the training had progressed when it was cancelled.
