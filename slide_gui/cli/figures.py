@@ -88,7 +88,9 @@ def _outputs(
         raise UsageError("--bundle sets the files and formats; leave out --output, --format and --no-session")
     if output.suffix or not arguments.format:
         options.check_suffix(output, suffixes, "-o")
-    outputs = [output.with_suffix(each) for each in suffixes] if arguments.format else [output]
+    outputs = [output]
+    if arguments.format:
+        outputs = [output if output.suffix.lower() == each else output.with_suffix(each) for each in suffixes]
     if arguments.output is None and bundle is None:
         options.refuse_existing(outputs)
     if bundle is None:
