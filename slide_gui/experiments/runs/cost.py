@@ -156,9 +156,10 @@ def _svm_seconds(spec: RunSpec, rows: int, n_classes: int) -> float:
     classes = math.sqrt(2 / n_classes)
     # The first pair of classes is not counted, because the terms with `_TUNING` and `_LEARNING` already include it.
     pairs = n_classes * (n_classes - 1) / 2 - 1
-    tuning = _TUNING * min(rows, MOST_ROWS) ** 2 * (1 + layers / 3) * classes
+    tuned = min(rows, max(MOST_ROWS, spec.svm.retune_rows))
+    tuning = _TUNING * tuned**2 * (1 + layers / 3) * classes
     if not _learns(spec):
-        return tuning + max(_PAIR_TUNING * pairs, _ROW_TUNING * min(rows, MOST_ROWS) * n_classes)
+        return tuning + max(_PAIR_TUNING * pairs, _ROW_TUNING * tuned * n_classes)
     tuning += _PAIR_TUNING * pairs
     learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
     if enough_fresh(learned, rows):
