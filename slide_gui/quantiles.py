@@ -13,24 +13,28 @@ _COLUMNS = 32  # number of columns whose quantiles are computed between two prog
 def quantiles_of(rows: Any, progress: Progress = NO_PROGRESS) -> NDArray[np.float64]:
     """Return at most 1 000 quantiles of each feature, at equally spaced probabilities from 0 to 1.
 
+    They equal those of scikit-learn's QuantileTransformer, which would first convert all rows to floats.
+
     Parameters
     ----------
     rows : array or memmap of shape (n, d)
-        Training rows, of which at most 10 000 are used. NaN is ignored. Each feature needs at least one finite value.
+        Training rows, of which at most 10 000 are used. NaN and infinite values are ignored.
 
     Returns
     -------
     ndarray of shape (min(n, 1000), d)
+        The quantiles, which are NaN for a feature without finite values.
     """
-    from sklearn.preprocessing import QuantileTransformer
     from sklearn.utils import resample
 
-    # QuantileTransformer would draw the same rows, but only after it has converted all rows to floats.
     rows = resample(rows, replace=False, n_samples=min(10_000, len(rows)), random_state=0)
     quantiles = np.empty((min(1000, len(rows)), rows.shape[1]))
+    percentages = 100.0 * np.linspace(0.0, 1.0, len(quantiles))
     for start in range(0, rows.shape[1], _COLUMNS):
         columns = slice(start, start + _COLUMNS)
-        quantiles[:, columns] = QuantileTransformer(n_quantiles=len(quantiles)).fit(rows[:, columns]).quantiles_
+        values = np.array(rows[:, columns], np.float64)
+        values[~np.isfinite(values)] = np.nan
+        quantiles[:, columns] = np.maximum.accumulate(np.nanpercentile(values, percentages, axis=0))
         progress.report(min(start + _COLUMNS, rows.shape[1]) / rows.shape[1])
     return quantiles
 

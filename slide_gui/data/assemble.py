@@ -15,7 +15,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
 from slide_gui.data.reading import QUANTILES, Guess, ParseOptions
-from slide_gui.data.scaling import Scaling, quantiles, ranges, scaled
+from slide_gui.data.scaling import Scaling, quantiles, ranges, scaled, span
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, listed_columns, listed_names, plural
 
@@ -73,20 +73,24 @@ def assemble(
             raise DataError(f"{problem}; open files with the same features", test.place)
     check_memory(sum(4 * part.rows.size for part in sets), train.place)
     method = _scaling_method(train, reading)
-    scale = _scaling(train.rows, method, train.place) if method else _pixel_scale(sets, reading)
+    start = 0.5 if method == QUANTILES else 0.0  # computing the quantiles takes long
+    scale = _scaling(train, method, progress.part(0.0, start)) if method else _pixel_scale(sets, reading)
     unscaled = train.rows if method and not tests else None
     if unscaled is not None:
         unscaled.flags.writeable = False  # `_float32_rows` does not change read-only rows
     fraction = len(train.rows) / sum(len(part.rows) for part in sets)
+    progress = progress.part(start, 1.0)
     rows = _float32_rows(train, scale, progress.part(0.0, fraction))
     test_rows = np.empty((0, rows.shape[1]), np.float32)
+    far = ""
     for test in tests:
+        if train.image_shape is None and reading.scaled is not False:
+            far = far_columns(test.rows, None if isinstance(scale, int) else scale, train.feature_names)
         test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
         if method and np.isinf(test_rows).any():
             problem = f"has values beyond the range of float32 when scaled like the training set {train.place}"
             raise DataError(f"{problem}; correct them, or open the data without scaling", test.place)
     warnings = _without_tiny(rows, train.feature_names)
-    far = "" if train.image_shape or reading.scaled is False else far_columns(test_rows, train.feature_names)
     if far:
         warnings = (*warnings, Guess(f"most test values of {far} are far beyond the training range", "check the units"))
     _without_tiny(test_rows, ())
@@ -148,9 +152,9 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
     return sets
 
 
-def _scaling(rows: NDArray[Any], method: bool | str, place: str) -> Scaling:
+def _scaling(train: DataPart, method: bool | str, progress: Progress) -> Scaling:
     """Return the scaling of a table. The quantiles or the ranges of its training rows define it."""
-    return quantiles(rows, place) if method == QUANTILES else ranges(rows)
+    return quantiles(train.rows, train.place, progress) if method == QUANTILES else ranges(train.rows)
 
 
 def _known_scaling(scale: Scaling | int, train: DataPart, rows: NDArray[np.float32]) -> Scaling | None:
@@ -183,7 +187,7 @@ def _scale_guesses(
         yield Guess(f"pixels up to {most:.6g} are not scaled", f"the layers need values of 0 … 1; {remedy}")
 
 
-def scaled_rows(part: DataPart, scaling: Scaling | None) -> NDArray[np.float32]:
+def scaled_rows(part: DataPart, scaling: Scaling | None, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
     """Return the rows of a data set, scaled in the same way as an earlier training set.
 
     Raises
@@ -191,14 +195,16 @@ def scaled_rows(part: DataPart, scaling: Scaling | None) -> NDArray[np.float32]:
     DataError
         If a number is not finite before or after scaling.
     """
-    rows = _float32_rows(part, 1 if scaling is None else scaling, NO_PROGRESS)
+    rows = _float32_rows(part, 1 if scaling is None else scaling, progress)
     if np.isinf(rows).any():
         raise DataError("has values far beyond those of the training set; correct them", part.place)
     _without_tiny(rows, ())
     return rows
 
 
-def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDArray[np.float32], Scaling]:
+def rescaled(
+    dataset: Dataset, training: NDArray[np.intp] | slice, progress: Progress
+) -> tuple[NDArray[np.float32], Scaling]:
     """Return all rows of a table, scaled by the ranges or quantiles of the given training rows, and the scaling.
 
     Raises
@@ -207,8 +213,10 @@ def rescaled(dataset: Dataset, training: NDArray[np.intp] | slice) -> tuple[NDAr
         If a scaled value exceeds the range of float32, or if there are too few training rows for quantiles.
     """
     assert dataset.unscaled is not None
-    scaling = _scaling(dataset.unscaled[training], dataset.opened.scaled, dataset.name)
-    return scaled_rows(DataPart(dataset.unscaled, None, None, dataset.name, finite=True), scaling), scaling
+    whole = DataPart(dataset.unscaled, None, None, dataset.name, finite=True)
+    rows = dataset.unscaled[training]
+    scaling = _scaling(replace(whole, rows=rows), dataset.opened.scaled, progress.part(0.0, 0.5))
+    return scaled_rows(whole, scaling, progress.part(0.5, 1.0)), scaling
 
 
 def _missing_cells(
@@ -263,9 +271,13 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     return replace(test, rows=rows, feature_names=train.feature_names)
 
 
-def far_columns(rows: NDArray[np.float32], names: tuple[str, ...]) -> str:
-    """Return the names of columns in which most values are far outside 0 … 1, the range of the training set."""
-    far = ((rows < -1) | (rows > 2)).sum(axis=0) > len(rows) / 2
+def far_columns(rows: NDArray[Any], scaling: Scaling | None, names: tuple[str, ...]) -> str:
+    """Return the names of columns in which most values are far outside the range of the training set.
+
+    Without a scaling, this range is 0 … 1.
+    """
+    low, size = (0.0, 1.0) if scaling is None else (scaling[0], span(scaling))
+    far = ((rows < low - size) | (rows > low + 2 * size)).sum(axis=0) > len(rows) / 2
     return listed_names([names[k] if names else str(k + 1) for k in np.flatnonzero(far).tolist()])
 
 

@@ -126,10 +126,9 @@ def read_new_rows(
     if image_shape is not None or part.level:
         scaling, warning = _pixel_scaling(part, scaling, image_shape)
         warnings += [warning] * bool(warning)
-    scaled = scaled_rows(part, scaling)
-    if image_shape is None and scaling is not None and (far := far_columns(scaled, names)):
+    if image_shape is None and scaling is not None and (far := far_columns(part.rows, scaling, names)):
         warnings.append(f"most values of {far} are far beyond the training range; check the units")
-    return scaled, _class_texts(part), part.pictures, "; ".join(warnings)
+    return scaled_rows(part, scaling), _class_texts(part), part.pictures, "; ".join(warnings)
 
 
 def _pixel_scaling(

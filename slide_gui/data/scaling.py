@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
+from slide_gui.progress import Progress
 from slide_gui.quantiles import from_unit, quantiles_of, to_unit
 
 Scaling = NDArray[np.float64]
@@ -23,7 +24,7 @@ def ranges(rows: NDArray[Any]) -> Scaling:
         return np.stack([np.nan_to_num(low), np.where(high > low, high - low, 1.0)])
 
 
-def quantiles(rows: NDArray[Any], place: str) -> Scaling:
+def quantiles(rows: NDArray[Any], place: str, progress: Progress) -> Scaling:
     """Return the quantiles of each feature (see `quantiles_of`). The quantiles of a feature without values are 0.
 
     Raises
@@ -35,8 +36,13 @@ def quantiles(rows: NDArray[Any], place: str) -> Scaling:
         raise DataError(f"has {len(rows)} training rows, too few for quantiles; add rows, or scale by the range", place)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns about a feature without values
-        # Infinite values raise an error later, in the conversion to float32.
-        return np.nan_to_num(quantiles_of(np.where(np.isinf(rows), np.nan, rows)))
+        return np.nan_to_num(quantiles_of(rows, progress))
+
+
+def span(scaling: Scaling) -> NDArray[np.float64]:
+    """Return the range of each feature in the training set, of shape (d,); 1 if the feature is constant."""
+    size = scaling[1] if len(scaling) == 2 else scaling[-1] - scaling[0]
+    return np.where(size > 0.0, size, 1.0)
 
 
 def is_scaling(array: Scaling) -> bool:

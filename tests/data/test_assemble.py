@@ -123,7 +123,9 @@ def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_and_the_user_
     data = assembled(plain([[5.0, 0.0], [5.0, 10.0]]), plain([[8.0, -10.0], [7.0, 20.0], [8.0, 20.0]], "test"))
     np.testing.assert_array_equal(data.train, [[0.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(data.test, [[3.0, -1.0], [2.0, 2.0], [3.0, 2.0]])
-    assert data.opened.guesses[-1].what == "most test values of “1” are far beyond the training range"
+    quantiles = assembled(plain(np.eye(3)), plain([[-9.0, 0.0, 0.5]], "test"), reading=ParseOptions(scaled="quantile"))
+    for each in (data, quantiles):
+        assert each.opened.guesses[-1].what == "most test values of “1” are far beyond the training range"
     counts, fractions = [[0, 1], [200, 5]], [[0.5, 0.25], [0.75, 0.25]]
     np.testing.assert_array_equal(assembled(plain(counts), reading=ParseOptions(scaled=False)).train, counts)
     data = assembled(plain(fractions), reading=ParseOptions(scaled=True))

@@ -405,6 +405,11 @@ def test_that_a_divided_table_is_scaled_by_its_training_rows_alone(dtype, scale,
     assert replace(back).fingerprint == replace(whole).fingerprint == back.fingerprint
 
 
+def test_that_dividing_a_table_by_quantiles_can_be_cancelled():
+    with pytest.raises(Cancelled):
+        divide(table([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], "quantile"), HeldOut(0.3), progress=StopAfter(1))
+
+
 def test_that_only_divided_scaled_tables_have_other_fingerprints_than_in_earlier_versions():
     rows = np.random.default_rng(0).normal(size=(30, 3))
     for whole, differs in ((table(rows), True), (table(rows, scaled=False), False)):

@@ -251,7 +251,7 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
         raise DataError(f"the training set or the test set would be empty ({held_out}); {remedy}", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     order = np.concatenate([train, test]).astype(np.int64)
-    rows, scaling = _scaled_by(train, whole, whole.train)
+    rows, scaling = _scaled_by(train, whole, whole.train, progress.part(0.0, 0.5))
     divided = replace(
         whole,
         train=rows[train],
@@ -266,18 +266,18 @@ def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGR
         missing=_chosen_rows(whole.missing, order),
         scaling=scaling,
     )
-    return with_filled(divided, progress)
+    return with_filled(divided, progress.part(0.5, 1.0))
 
 
 def _scaled_by(
-    training: Indices | slice, dataset: Dataset, rows: NDArray[np.float32]
+    training: Indices | slice, dataset: Dataset, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
 ) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
     """Return all rows and their scaling. If a table is scaled, its training rows alone define the scaling."""
     if dataset.unscaled is None:
         return rows, dataset.scaling
     from slide_gui.data.assemble import rescaled  # The import is deferred, so that the window opens sooner.
 
-    return rescaled(dataset, training)
+    return rescaled(dataset, training, progress)
 
 
 def undivided(dataset: Dataset) -> Dataset:

@@ -26,7 +26,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import unused
 from slide_gui.data.readers.parts import SMALLEST_SQUARE, by_columns
 from slide_gui.data.reading import NO_COLUMN, QUANTILES, ParseOptions, ParseReport, requested_column
-from slide_gui.data.scaling import unscaled
+from slide_gui.data.scaling import span, unscaled
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
@@ -326,8 +326,7 @@ class ReadingPreview(QFrame):
         if dataset.missing is not None:
             rows[dataset.missing[: len(rows), :shown]] = np.nan
         # Restoring the original values causes rounding errors. Round to the number of digits that float32 can store.
-        size = scaling[1] if len(scaling) == 2 else scaling[-1] - scaling[0]
-        digits = 6 - np.ceil(np.log10(np.maximum(size, 1e-30))).astype(int)
+        digits = 6 - np.ceil(np.log10(np.maximum(span(scaling), 1e-30))).astype(int)
         for feature in range(shown):
             self._set_cell(0, feature, _shortened(names[feature]), names[feature])
             for row, value in enumerate(rows[:, feature].tolist(), start=1):
