@@ -58,8 +58,9 @@ _OTHER_FORMATS = {
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),
-    # Cells of a table with tabs may be times such as 12:30, so all cells but the first must have the form of LIBSVM.
-    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(,\d+)*"
+    # Cells of a table may be times such as 12:30, so they must not all have two digits after the colon. In a table
+    # with tabs, all cells but the first must have the form of LIBSVM.
+    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(,\d+)*(?!([ \t]+\d+:\d\d)+[ \t]*\r?$)"
     rb"(( +(qid|\d+):[-+.\de]+){2}( |\r?$)|(\t(qid|\d+):[-+.\de]+){2,}\t?\r?$)": (
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
