@@ -203,10 +203,10 @@ def _read_files(
     """Read each file of the training set and the test set, then join IDX images with their labels."""
     # The training set is read first, because the test set must have the same columns.
     used = sorted(_used_files(paths, read_table is not read_csv), key=lambda path: role_of(path.name) == "test")
-    named = {path.stem: path for path in used if ARRAY_NAME.fullmatch(path.stem)}
-    are_arrays = len(named) > 1 and {path.suffix for path in used} == {".npy"}
-    parts = read_npy(*named.values(), progress=progress) if are_arrays else []
-    left_out = [clean_name(path.name) for path in paths if path not in (named.values() if are_arrays else used)]
+    named = [path for path in used if ARRAY_NAME.fullmatch(path.stem)]
+    are_arrays = 1 < len(named) == len({path.stem for path in named}) and {path.suffix for path in used} == {".npy"}
+    parts = read_npy(*named, progress=progress) if are_arrays else []
+    left_out = [clean_name(path.name) for path in paths if path not in (named if are_arrays else used)]
     paths = [] if are_arrays else used
     sizes = [path.stat().st_size for path in paths]
     arrays: list[tuple[Path, NDArray[np.generic]]] = []
