@@ -278,6 +278,9 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     for name, words in (("set", ("val", "Train")), ("split", "TF"), ("is_test", ("False", "TRUE"))):
         part = read(f"{name},a,kind\n" + "".join(f"{words[k < 6]},.{k},{k % 3}\n" for k in range(9)))
         assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
+        assert part.opened.guesses[0].why.startswith("text" if name == "set" else "its name marks")
+        part = read(f"id,a,{name}\n" + "".join(f"n{k},.{k},{words[k < 6]}\n" for k in range(9)))
+        assert (part.labels is None) == (name == "set")
     part = read("note,a,kind\n" + "".join(f"{'broken' if k > 6 else ''},.{k},{k % 3}\n" for k in range(9)))
     assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
     assert notes(read(PEOPLE, ParseOptions("d"))) == ["columns “name”, “town” left out"]
