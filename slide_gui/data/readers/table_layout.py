@@ -31,7 +31,8 @@ _COUNTED = 4
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 # A column with at least this number of distinct strings may contain dates, or names of rows or groups, and not classes.
 _IDENTIFIERS = 10
-_IDENTIFIER_NAME = re.compile(r"(?i:column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject))|.*[a-z](Id|ID)")
+_IDENTIFIER_WORD = re.compile(r"(?i:column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject))")
+_IDENTIFIER_NAME = re.compile(rf"{_IDENTIFIER_WORD.pattern}|.*[a-z](Id|ID)")
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 # Spreadsheets in German and French write the words of their language.
 _TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
@@ -599,7 +600,11 @@ def _label_column(
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
     # Strings that identify the rows, groups of rows such as patients, or the training and test set are not classes.
     # Notes and flags, which most rows lack, are not classes either.
-    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
+    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k))}
+    # A column such as speciesID may have the classes if no other column of text or class numbers could have them.
+    alone = len(text - identifiers) == 1 and not any(_has_class_numbers(rows, k) for k in {len(columns) - 1} - text)
+    pattern = _IDENTIFIER_WORD if alone else _IDENTIFIER_NAME
+    identifiers |= {k for k in text if pattern.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
     identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= SET_NAMES}
     identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
@@ -616,7 +621,7 @@ def _label_column(
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text - truth
     # Many distinct strings may be dates or places, and True and False between numbers may be a feature.
     doubtful = len(text | alike) > 1 or n_texts[label] > FEW_LEVELS or label in truth - {0, len(columns) - 1}
-    doubtful |= _SET_MARK.fullmatch(columns[label]) is not None
+    doubtful |= any(pattern.fullmatch(columns[label]) for pattern in (_SET_MARK, _IDENTIFIER_NAME))
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= FEW_LEVELS for k in ends)
     what = f"labels in column {shown_column(label, columns)}"
     return label, [Guess(what, f"{why} in the first lines", sure=not doubtful)]
