@@ -58,8 +58,9 @@ _OTHER_FORMATS = {
     rb"(?i)\A\s*(%.*\n\s*)*(@relation\b|%.*\Z)": (
         "is an ARFF file; save it as CSV, with the names of the columns in the first line"
     ),
-    # Cells of a table with tabs may be times such as 12:30, so all cells but the first must have the form of LIBSVM.
-    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(,\d+)*"
+    # Cells of a table may be times such as 12:30, so they must not all have two digits after the colon. In a table
+    # with tabs, all cells but the first must have the form of LIBSVM.
+    rb"(?m)^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?(,\d+)*(?!([ \t]+\d+:\d\d)+[ \t]*\r?$)"
     rb"(( +(qid|\d+):[-+.\de]+){2}( |\r?$)|(\t(qid|\d+):[-+.\de]+){2,}\t?\r?$)": (
         "is a LIBSVM file; load it with scikit-learn's load_svmlight_file, and save X.toarray() and y with numpy.savez"
     ),
@@ -202,10 +203,10 @@ def _read_files(
     """Read each file of the training set and the test set, then join IDX images with their labels."""
     # The training set is read first, because the test set must have the same columns.
     used = sorted(_used_files(paths, read_table is not read_csv), key=lambda path: role_of(path.name) == "test")
-    named = {path.stem: path for path in used if ARRAY_NAME.fullmatch(path.stem)}
-    are_arrays = len(named) > 1 and {path.suffix for path in used} == {".npy"}
-    parts = read_npy(*named.values(), progress=progress) if are_arrays else []
-    left_out = [clean_name(path.name) for path in paths if path not in (named.values() if are_arrays else used)]
+    named = [path for path in used if ARRAY_NAME.fullmatch(path.stem)]
+    are_arrays = 1 < len(named) == len({path.stem for path in named}) and {path.suffix for path in used} == {".npy"}
+    parts = read_npy(*named, progress=progress) if are_arrays else []
+    left_out = [clean_name(path.name) for path in paths if path not in (named if are_arrays else used)]
     paths = [] if are_arrays else used
     sizes = [path.stat().st_size for path in paths]
     arrays: list[tuple[Path, NDArray[np.generic]]] = []

@@ -278,6 +278,9 @@ def test_that_text_columns_without_classes_are_left_out_and_reported():
     for name, words in (("set", ("val", "Train")), ("split", "TF"), ("is_test", ("False", "TRUE"))):
         part = read(f"{name},a,kind\n" + "".join(f"{words[k < 6]},.{k},{k % 3}\n" for k in range(9)))
         assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
+        assert part.opened.guesses[0].why.startswith("text" if name == "set" else "its name marks")
+        part = read(f"id,a,{name}\n" + "".join(f"n{k},.{k},{words[k < 6]}\n" for k in range(9)))
+        assert (part.labels is None) == (name == "set")
     part = read("note,a,kind\n" + "".join(f"{'broken' if k > 6 else ''},.{k},{k % 3}\n" for k in range(9)))
     assert (part.labels.tolist(), part.opened.left_out) == ([0, 1, 2] * 3, (0,))
     assert notes(read(PEOPLE, ParseOptions("d"))) == ["columns “name”, “town” left out"]
@@ -422,13 +425,13 @@ def test_that_a_first_line_has_names_only_if_its_texts_are_new_where_classes_rep
 
 
 @pytest.mark.parametrize(
-    ("m", "name", "n", "sure"),
-    [(2, "sex", 2, False), (61, "sex", 16, True), (61, "sex", 17, False), (2, "x", 21, False), (2, "rowId", 10, False)],
+    ("m", "name", "n"),
+    [(2, "sex", 2), (61, "sex", 16), (61, "sex", 17), (2, "x", 21), (2, "rowId", 10), (61, "sexId", 10)],
 )
-def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(m, name, n, sure):
+def test_that_texts_before_a_last_column_of_few_values_are_classes_to_be_checked(m, name, n):
     part = read("\n".join([f"{name},age,disease", *(f"n{k % n},{k * 0.7},{k * k % m}" for k in range(40))]))
-    assert part.opened.label_column == (0 if name == "sex" else 2)
-    assert all(guess.sure for guess in part.opened.guesses) == sure
+    assert part.opened.label_column == (0 if name.startswith("sex") else 2)
+    assert all(guess.sure for guess in part.opened.guesses) == (n == 16)
 
 
 @pytest.mark.parametrize(

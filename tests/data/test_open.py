@@ -80,6 +80,9 @@ def test_that_training_and_test_files_are_combined(tmp_path):
     arrays = {"y_test": list("ba"), "X_test": np.eye(2), "y_train": list("abc"), "X_train": np.eye(3, 2), "z": [1]}
     files = [write(tmp_path / f"{name}.npy", npy(array)) for name, array in arrays.items()]
     assert (open_data(files).train.shape, [*open_data(files).test_labels]) == ((3, 2), [1, 0])
+    other = write(tmp_path / "50k" / "X_test.npy", npy(np.eye(2)))
+    with pytest.raises(DataError, match="y_train: has type"):  # the arrays are those of two data sets
+        open_data([*files, other])
     table = write(tmp_path / "test.csv", "1,2,3,4,0\n5,6,7,8,1\n")
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
         open_data([train, table])

@@ -76,6 +76,7 @@ TEXTS = [
     ("x.txt", "# by me\n0 \n-1 qid:2 7:1e-3 \n", "is a LIBSVM file; load it with scikit-learn's"),
     ("x.txt", "3,8\t1:.5\t2:1\n", "is a LIBSVM file"),
     ("x.txt", "1 12:30 5\n2 12:45\n", "line 2 has 2 numbers, expected 3"),  # times, not LIBSVM features
+    ("x.txt", "1\t12:30\t13:45\n2\t12:45\n", "line 2 has 2 cells, expected 3"),
     ("x.mat", "# Created by Octave 6.4.0\n# name: X\n1 2\n", "is a text file of Octave; save it with -v7"),
     ("x.csv", "\n<!doctype HTML>\n<html></html>\n", "is a web page instead of data; download the file again"),
     ("x.npz", "version https://git-lfs.github.com/spec/v1\noid 1\n", "is only a Git LFS pointer; fetch the file"),

@@ -31,7 +31,8 @@ _COUNTED = 4
 _ORDERED = 7  # an ordered first line of at least this length has column names; by chance, 1 in 2500 rows is ordered
 # A column with at least this number of distinct strings may contain dates, or names of rows or groups, and not classes.
 _IDENTIFIERS = 10
-_IDENTIFIER_NAME = re.compile(r"(?i:column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject))|.*[a-z](Id|ID)")
+_IDENTIFIER_WORD = re.compile(r"(?i:column 1|unnamed: 0|index|(.*[_ ])?(id|patient|subject))")
+_IDENTIFIER_NAME = re.compile(rf"{_IDENTIFIER_WORD.pattern}|.*[a-z](Id|ID)")
 _MISSING_CODES = {-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0}
 # Spreadsheets in German and French write the words of their language.
 _TRUTH_VALUES = {"true": b"1", "false": b"0", "wahr": b"1", "falsch": b"0", "vrai": b"1", "faux": b"0"}
@@ -263,14 +264,20 @@ def table_layout(
     coded = (coded or bool(class_names)) and like is None and reading.bins is None and last not in left_out
     words = {k: set(map(str.lower, _filled(samples, k))) for k in text - left_out}
     truth_values = {k for k, cells in words.items() if cells <= _TRUTH_VALUES.keys()}
-    truth_values -= {k for k in text_left if _SET_MARK.fullmatch(columns[k])}
+    # True and False in a column such as “test” mark the rows of a set, unless only this column may be the label column.
+    marks = {k for k in text_left if _SET_MARK.fullmatch(columns[k]) and words[k] <= {*"tf", *_TRUTH_VALUES}}
+    others = {k for k in text_left - marks - (truth_values - {last}) if 2 * len(words[k]) <= len(samples)}
+    others |= {k for k, name in enumerate(columns) if name.lower() in LABEL_NAMES}
+    if not others and len(marks) == 1 and reading.label_column is None and not _has_class_numbers(samples, last):
+        marks = set()
+    truth_values -= marks
     if like is not None:  # other words in a feature of the training set are refused later, with their line
         truth_values |= {k for k in words.keys() - text_left if words[k] & _TRUTH_VALUES.keys()}
     # A column of True and False is seldom the label column, unless it is the last one. If there is no other text and no
     # last column of class numbers, it can also be the only such column, the first one, or the one after an identifier.
     likely = text_left if len(text_left) == 1 else {int(bool(_IDENTIFIER_NAME.fullmatch(columns[0])))}
     likely = {last} if _has_class_numbers(samples, last) else likely
-    texts = {last} if coded else set(text_left - (truth_values - {last}) or text_left & likely)
+    texts = {last} if coded else set(text_left - (truth_values - {last}) or text_left & likely) - marks
     label, guesses = _label_column(columns, samples, texts, truth_values, reading, place)
     if pixels and label is None and reading.label_column is None:
         others = set(range(len(columns))) - pixels - left_out - text
@@ -306,7 +313,8 @@ def table_layout(
         empty = {k for k in range(len(columns)) if columns[k] not in known and not _filled(samples, k)}
         last -= last in empty and not first[-1].strip()  # each line ends with a delimiter
         empty -= {label, *left_out, last if label is None and reading.label_column is None else None}
-    for some, why in ((text_left - {label}, "text cannot be a feature"), (empty, "no value in the first lines")):
+    reasons = {"text cannot be a feature": text_left - marks - {label}, "no value in the first lines": empty}
+    for why, some in {**reasons, "its name marks the rows of a set": marks - {label}}.items():
         shown = [shown_column(k, columns) for k in sorted(some)]
         what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
         guesses += [Guess(f"{what} left out", why)] * bool(some)
@@ -592,10 +600,13 @@ def _label_column(
     n_texts = {k: len(set(_filled(rows, k))) for k in text}
     # Strings that identify the rows, groups of rows such as patients, or the training and test set are not classes.
     # Notes and flags, which most rows lack, are not classes either.
-    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k)) or _IDENTIFIER_NAME.fullmatch(columns[k])}
+    identifiers = {k for k in text if 2 * n_texts[k] > len(_filled(rows, k))}
+    # A column such as speciesID may have the classes if no other column of text or class numbers could have them.
+    alone = len(text - identifiers) == 1 and not any(_has_class_numbers(rows, k) for k in {len(columns) - 1} - text)
+    pattern = _IDENTIFIER_WORD if alone else _IDENTIFIER_NAME
+    identifiers |= {k for k in text if pattern.fullmatch(columns[k])}
     identifiers = {k for k in identifiers if n_texts[k] >= _IDENTIFIERS}
-    of_sets = {k: SET_NAMES | {*"tf", *_TRUTH_VALUES} if _SET_MARK.fullmatch(columns[k]) else SET_NAMES for k in text}
-    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= of_sets[k]}
+    identifiers |= {k for k in text if {cell.lower() for cell in _filled(rows, k)} <= SET_NAMES}
     identifiers |= {k for k in text if 2 * len(_filled(rows, k)) < len(rows)}
     repeated = [k for k in text - identifiers if 2 <= n_texts[k] < len(_filled(rows, k))]
     if not repeated and (identifiers or not text):
@@ -610,6 +621,7 @@ def _label_column(
     ends = {int(_counts_on([row[0] for row in rows])), len(columns) - 1} - text - truth
     # Many distinct strings may be dates or places, and True and False between numbers may be a feature.
     doubtful = len(text | alike) > 1 or n_texts[label] > FEW_LEVELS or label in truth - {0, len(columns) - 1}
+    doubtful |= any(pattern.fullmatch(columns[label]) for pattern in (_SET_MARK, _IDENTIFIER_NAME))
     doubtful |= any(2 <= len({row[k].strip() for row in rows}) <= FEW_LEVELS for k in ends)
     what = f"labels in column {shown_column(label, columns)}"
     return label, [Guess(what, f"{why} in the first lines", sure=not doubtful)]
