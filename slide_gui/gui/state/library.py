@@ -66,6 +66,7 @@ class RunLibrary(QObject):
         # deleted before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
+        self._unread = ""  # The error of the last reading, or "" if it succeeded.
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
@@ -229,14 +230,19 @@ class RunLibrary(QObject):
         self.changed.emit()
 
     def _report_unread(self, error: Exception) -> None:
-        """Report that the run store cannot be read, and list the shipped runs if no runs are listed."""
+        """Report that the run store cannot be read, and list the shipped runs if no runs are listed.
+
+        Pages often read the list again. The same error is reported once, so that it does not replace newer messages.
+        """
+        before, self._unread = self._unread, sentence(error)
         self.runs = self.runs or shipped_results().runs
         self.changed.emit()
-        self._workspace.problem.emit(UserMessage(_FAILURE, sentence(error)))
+        if self._unread != before:
+            self._workspace.problem.emit(UserMessage(_FAILURE, self._unread))
 
     def _list(self, runs: tuple[StoredRun, ...]) -> None:
         self.gone = self.gone.union(run.hash for run in self.runs).difference(run.hash for run in runs)
-        self.runs, self.listed = runs, True
+        self.runs, self.listed, self._unread = runs, True, ""
         self.changed.emit()
 
 
