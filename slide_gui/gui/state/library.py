@@ -248,12 +248,7 @@ class RunLibrary(QObject):
 
 def opened_store(path: Path) -> RunStore:
     """Open a run store for reading, and create it if it is missing or incomplete."""
-    if not path.exists():
-        return RunStore(path)
     try:
         return RunStore(path, read_only=True)
-    except DataError as error:
-        try:
-            return RunStore(path)  # If another process is creating the store, RunStore waits.
-        except OSError:
-            raise error from None
+    except DataError:
+        return RunStore(path)  # If another process is creating the store, RunStore waits.
