@@ -240,7 +240,8 @@ class Database:
             return self._damaged("the file header requires a newer format than SQLite can write", check_hint(self.path))
         if _code(error) in _ENVIRONMENT:
             forbidden = read_only(self.path) or ("" if os.access(self.path, os.W_OK) else "the file is read-only")
-            reason = f"{forbidden}; name another store" if forbidden else _full_disk(self.path.parent) or str(error)
+            remedy = "change its permissions, or name another store"
+            reason = f"{forbidden}; {remedy}" if forbidden else _full_disk(self.path.parent) or str(error)
             return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
         return self._damaged(str(error), "restore a backup" if done == "opened" else check_hint(self.path))
 
