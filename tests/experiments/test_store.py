@@ -362,7 +362,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, caps
         report = store.check()
         assert (report.n_runs, set(report.faults), len(report.intact)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
     assert main(["runs", "show", str(path), RESULT.spec.hash[:9]]) == 1
-    assert "does not match its row in the table of runs" in capsys.readouterr().err
+    assert f"; restore the row with: slide-gui runs check {path} --save-whole NEW" in capsys.readouterr().err
     assert main(["runs", "check", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
