@@ -23,6 +23,7 @@ from slide_gui.experiments.store.database import Database
 from slide_gui.experiments.store.store import FORMAT, DamagedRun, RunStore
 from tests.experiments.damaged_stores import execute
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
+from tests.faults import faults
 
 DATA = with_wrong_labels(rectangles(60, 60))
 RESULT = run(DATA, spec(DATA, criterion="press", training="split"))
@@ -227,17 +228,9 @@ def test_that_opening_a_store_again_keeps_the_locks_of_this_process(path):
 
 
 def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path, monkeypatch):
-    def fail(database, *rest, **named):
-        if str(path) not in str(database):  # coverage measures in a database of its own
-            return connect(database, *rest, **named)
-        error = sqlite3.OperationalError("disk I/O error")  # SQLite’s words for a full disk
-        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
-        raise error
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", fail)
     monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
-    with pytest.raises(OSError, match="the disk is full: No space left on device; free some space") as caught:
+    message = "the disk is full: No space left on device; free some space"
+    with faults("statement", 1, errno.EIO), pytest.raises(OSError, match=message) as caught:
         RunStore(path)
     assert caught.value.filename == str(path)
 
