@@ -13,6 +13,7 @@ from PySide6.QtCore import QSettings
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.gui.state.library import opened_store
 from tests.experiments.tiny import rectangles, spec
 from tests.faults import KINDS, faults
 from tests.long_run import Child
@@ -131,6 +132,13 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_pat
         assert no_temporary_files(tmp_path)
     saving.save(tmp_path, 2)
     assert 2 in saving.read(tmp_path)
+
+
+def test_that_a_full_disk_is_reported_for_a_new_store_and_leaves_no_empty_file(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    for size in (0, 4096, 4096):
+        assert "disk I/O error" in error_with_files_of(size, lambda: opened_store(path))
+        assert path.exists() == (size > 0)
 
 
 def test_that_a_full_disk_does_not_change_stored_settings(tmp_path):

@@ -46,7 +46,7 @@ def examine() -> list[Finding]:
         "BLAS": _blas,
         "float32 scatter": _float32_scatter,
         "display": _display,
-        "settings folder": _settings_folder,
+        "folders": _folders,
     }
     findings = []
     for name, check in checks.items():
@@ -119,14 +119,18 @@ def _display() -> list[Finding]:
     return [display, Finding("Qt libraries", "failed", text, remedy)]
 
 
-def _settings_folder() -> list[Finding]:
-    from slide_gui.gui.app import make_settings
+def _folders() -> list[Finding]:
+    from slide_gui.gui.app import make_settings, store_path
 
-    folder = Path(make_settings().fileName()).parent
+    settings = Path(make_settings().fileName())
+    return [_folder("settings folder", settings.parent), _folder("data folder", store_path().parent)]
+
+
+def _folder(name: str, folder: Path) -> Finding:
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return [Finding("settings folder", "ok", str(folder))]
-    return [Finding("settings folder", "failed", f"{existing} is not writable", f"chmod u+rwx {existing}")]
+        return Finding(name, "ok", str(folder))
+    return Finding(name, "failed", f"{existing} is not writable", f"chmod u+rwx {existing}")
 
 
 def _licences(arguments: argparse.Namespace) -> int:

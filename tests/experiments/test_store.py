@@ -23,6 +23,7 @@ from slide_gui.experiments.store.database import Database
 from slide_gui.experiments.store.store import FORMAT, DamagedRun, RunStore
 from tests.experiments.damaged_stores import execute
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
+from tests.faults import faults
 
 DATA = with_wrong_labels(rectangles(60, 60))
 RESULT = run(DATA, spec(DATA, criterion="press", training="split"))
@@ -227,17 +228,9 @@ def test_that_opening_a_store_again_keeps_the_locks_of_this_process(path):
 
 
 def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path, monkeypatch):
-    def fail(database, *rest, **named):
-        if str(path) not in str(database):  # coverage measures in a database of its own
-            return connect(database, *rest, **named)
-        error = sqlite3.OperationalError("disk I/O error")  # SQLite’s words for a full disk
-        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
-        raise error
-
-    connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", fail)
     monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
-    with pytest.raises(OSError, match="the disk is full: No space left on device; free some space") as caught:
+    message = "the disk is full: No space left on device; free some space"
+    with faults("statement", 1, errno.EIO), pytest.raises(OSError, match=message) as caught:
         RunStore(path)
     assert caught.value.filename == str(path)
 
@@ -362,7 +355,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, caps
         report = store.check()
         assert (report.n_runs, set(report.faults), len(report.intact)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
     assert main(["runs", "show", str(path), RESULT.spec.hash[:9]]) == 1
-    assert "does not match its row in the table of runs" in capsys.readouterr().err
+    assert f"; restore the row with: slide-gui runs check {path} --save-whole NEW" in capsys.readouterr().err
     assert main(["runs", "check", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
@@ -481,12 +474,13 @@ def test_that_a_store_created_by_another_process_meanwhile_is_opened(tmp_path, m
 
 
 @pytest.mark.parametrize(("code", "is_repeated"), [(sqlite3.SQLITE_BUSY, True), (sqlite3.SQLITE_FULL, False)])
-def test_that_the_log_is_switched_on_again_only_if_another_process_holds_a_lock(path, code, is_repeated):
+def test_that_the_log_is_switched_on_again_only_if_another_process_holds_a_lock(path, code, is_repeated, monkeypatch):
     database, error = Database(path), sqlite3.OperationalError("refused")
     error.sqlite_errorcode = code
     database.close()
     database._db = Mock(**{"execute.side_effect": [error, None, None]})
-    with nullcontext() if is_repeated else pytest.raises(OSError, match="the store cannot be written to"):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with nullcontext() if is_repeated else pytest.raises(OSError, match="is read-only; change its permissions"):
         database.keep_write_ahead_log()
     assert database._db.execute.call_count == (3 if is_repeated else 1)
 

@@ -496,9 +496,10 @@ def test_that_an_unreadable_store_is_reported_and_not_waited_for(window, tmp_pat
     (tmp_path / "runs.sqlite").write_bytes(b"no database at all" * 100)
     runs = show_page(window, "runs")
     wait(lambda: not window.session.library.reading)
-    assert runs.subtitle.text() == "the runs could not be read"
+    assert runs.subtitle.text() == "the stored runs could not be read"
     assert "The runs could not be read" in window.notice.accessibleName()
     window.session.library.tag("a" * 64, "best")
+    window.session.library.refresh()
     wait(lambda: not window.session.library.reading)
     assert "The runs could not be changed" in window.notice.accessibleName()
     evaluation = show_page(window, "evaluation")

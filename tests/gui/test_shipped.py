@@ -3,6 +3,7 @@
 import lzma
 import threading
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -156,10 +157,14 @@ def test_that_the_runs_are_listed_and_two_compared_at_the_first_click_and_cannot
     assert not any(matrix.isVisible() for matrix in page.comparison.matrices)
 
 
-def test_that_the_classifier_shows_its_confusion_matrix_and_flow_predicts_with_it_at_the_first_click(fresh, jobs):
+@pytest.mark.parametrize("readable", [True, False])
+def test_that_the_classifier_shows_its_confusion_matrix_and_flow_predicts_with_it(fresh, jobs, readable, monkeypatch):
+    if not readable:
+        monkeypatch.setattr(RunStore, "__init__", Mock(side_effect=PermissionError(13, "Permission denied", "runs")))
     page = show_page(fresh, "classifier")
     wait(lambda: bool(page.numbers()))
     assert set(jobs) <= READING
+    assert readable or "runs: Permission denied" in fresh.notice.accessibleName()
     assert page.numbers().startswith("class\tpredicted as")
     assert page.details.text().startswith("shipped")
     assert page.gallery.images

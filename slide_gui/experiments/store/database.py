@@ -72,7 +72,8 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        # When this ExitStack is closed, it deletes the copy of the file that `_open_for_reading` may create.
+        # When this ExitStack is closed, it deletes the copy of the file that `_open_for_reading` may create, and a file
+        # created by `_open` that is still empty, for example because the disk is full.
         self._closing = ExitStack()
         self._is_intact = False
         try:
@@ -184,6 +185,7 @@ class Database:
             raise OSError(errno.EACCES, why, str(self.path))
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            self._closing.callback(_remove_empty, self.path)
         return self._connected("mode=rw", self.path)
 
     def _open_for_reading(self) -> sqlite3.Connection:
@@ -238,7 +240,8 @@ class Database:
             return self._damaged("the file header requires a newer format than SQLite can write", check_hint(self.path))
         if _code(error) in _ENVIRONMENT:
             forbidden = read_only(self.path) or ("" if os.access(self.path, os.W_OK) else "the file is read-only")
-            reason = f"{forbidden}; name another store" if forbidden else _full_disk(self.path.parent) or str(error)
+            remedy = "change its permissions, or name another store"
+            reason = f"{forbidden}; {remedy}" if forbidden else _full_disk(self.path.parent) or str(error)
             return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
         return self._damaged(str(error), "restore a backup" if done == "opened" else check_hint(self.path))
 
@@ -265,6 +268,12 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _remove_empty(path: Path) -> None:
+    with suppress(OSError):
+        if path.stat().st_size == 0:
+            path.unlink()
 
 
 def _full_disk(folder: Path) -> str:

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import stat
 import time
 from collections.abc import Sequence
@@ -468,7 +469,9 @@ class RunStore(AbstractContextManager["RunStore"]):
         known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
         if any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
-            raise DamagedRun(f"this file does not match its row in the table of runs; {_REMEDY}", place)
+            remedy = f"restore the row with: slide-gui runs check {shlex.quote(str(self.path))} --save-whole NEW"
+            what = "the result is intact, but does not match its row in the table of runs"
+            raise DamagedRun(f"{what}; {remedy}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
         """Check the SHA-256 of a row's JSON document and array file, and read the result from them."""

@@ -13,7 +13,7 @@ from slide_gui.experiments.inspection.comparison import RunComparison, compare_r
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun, tags_of
-from slide_gui.gui.state.jobs import JobQueue
+from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 from slide_gui.text import counted
@@ -40,7 +40,7 @@ class RunLibrary(QObject):
     Attributes
     ----------
     listed : bool
-        True if the list `runs` has been read at least once.
+        True if the list `runs` has been read at least once. Otherwise, it contains at most the shipped runs.
     gone : frozenset of str
         Hashes of the runs that were in the list `runs` and have since been deleted by this window or another program.
 
@@ -66,6 +66,7 @@ class RunLibrary(QObject):
         # deleted before.
         self.deleted: dict[tuple[str, ...], list[str]] = {}
         self._jobs = 0
+        self._unread = ""  # The error of the last reading, or "" if it succeeded.
 
     @property
     def stored_runs(self) -> tuple[StoredRun, ...]:
@@ -161,11 +162,13 @@ class RunLibrary(QObject):
         KeyError, DataError
             If a result is not stored (KeyError) or is damaged (DataError).
         """
-        results = []
+        results, shipped = [], shipped_results().classifier
+        listed = any(run.is_shipped and [run.hash] == list(keys) for run in self.runs)
+        if listed and shipped is not None and shipped.hash == keys[0]:
+            return [shipped]  # The run store is not needed, and may be unreadable.
         with opened_store(self.path) as store:
             for number, key in enumerate(keys):
                 progress.report(number / len(keys))
-                shipped = shipped_results().classifier
                 use_shipped = shipped is not None and shipped.hash == key and key not in store
                 results.append(shipped if shipped is not None and use_shipped else store.load(key))
         return results
@@ -221,25 +224,31 @@ class RunLibrary(QObject):
             work,
             channel=f"store-{self._jobs}",
             on_result=self._list,
-            on_failure=lambda _error: self.changed.emit(),
-            failure=_FAILURE if change is None else "The runs could not be changed",
+            on_failure=self._report_unread if change is None else lambda _error: self.changed.emit(),
+            failure="" if change is None else "The runs could not be changed",
         )
         self.changed.emit()
 
+    def _report_unread(self, error: Exception) -> None:
+        """Report that the run store cannot be read, and list the shipped runs if no runs are listed.
+
+        Pages often read the list again. The same error is reported once, so that it does not replace newer messages.
+        """
+        before, self._unread = self._unread, sentence(error)
+        self.runs = self.runs or shipped_results().runs
+        self.changed.emit()
+        if self._unread != before:
+            self._workspace.problem.emit(UserMessage(_FAILURE, self._unread))
+
     def _list(self, runs: tuple[StoredRun, ...]) -> None:
         self.gone = self.gone.union(run.hash for run in self.runs).difference(run.hash for run in runs)
-        self.runs, self.listed = runs, True
+        self.runs, self.listed, self._unread = runs, True, ""
         self.changed.emit()
 
 
 def opened_store(path: Path) -> RunStore:
     """Open a run store for reading, and create it if it is missing or incomplete."""
-    if not path.exists():
-        return RunStore(path)
     try:
         return RunStore(path, read_only=True)
-    except DataError as error:
-        try:
-            return RunStore(path)  # If another process is creating the store, RunStore waits.
-        except OSError:
-            raise error from None
+    except DataError:
+        return RunStore(path)  # If another process is creating the store, RunStore waits.

@@ -84,7 +84,7 @@ class RunsPage(Page):
         if library.reading and not library.runs:
             return "reading…", "Loading the runs …"
         if not library.listed:
-            return "the runs could not be read", "The runs could not be read."
+            return "the stored runs could not be read", "The stored runs could not be read."
         n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
         listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
         listed = f"{listed}; {others} (grey) with an older or newer results version" if others else listed
