@@ -174,7 +174,7 @@ class ExplainedWeight(Experiment):
     @Slot()
     def refresh(self) -> None:
         stack, dataset, fitting = self._workspace.fitting.stack, self._workspace.dataset, self._workspace.fitting
-        self.set_layer(self.layer)
+        self._list_layers()
         layer, a = self.layer, self._pixels.target
         if dataset is None:
             return
