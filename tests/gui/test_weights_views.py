@@ -414,6 +414,9 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     open_data(window, plain())
     wait(lambda: "height" in description())
     assert len(explained.table.lines) == 6
+    data = plain()
+    open_data(window, replace(data, train=data.train[:, :1], test=data.test[:, :1], feature_names=("width",)))
+    wait(lambda: "b is a itself, the only feature" in description())
 
 
 def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_original(window):
