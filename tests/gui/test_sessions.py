@@ -87,10 +87,8 @@ def changed(windows, table):
     window.pages.page("runs").run_table.set_filter("noise")
     window.pages.page("evaluation").methods.boxes["pca-svm"].setChecked(False)
     window.pages.turn_to("classifier")
-    window.weights_page.choose({"brush": "3", "pixel": "2"})
-    window.weights_page.set_view("flow").corrupt_again()
-    window.weights_page.set_view("fill").draw()
-    window.weights_page.set_view("copies").layers.activated.emit(1)
+    window.weights_page.choose({"brush": "3", "pixel": "2", "corruption": "1", "hidden": "1", "layer": "2"})
+    window.weights_page.set_view("copies")
     return window
 
 
