@@ -145,6 +145,8 @@ def test_that_a_paused_or_cancelled_benchmark_resumes_yields_to_others_and_repea
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None)
     assert runs.running
+    page.choose({"methods": "sda"})
+    assert "selection has not changed" in window.notice.accessibleName()
     page.pause_button.click()
     assert page.pause_button.text() == "Resume"
     permits.release(2)

@@ -87,7 +87,7 @@ def changed(windows, table):
     window.pages.page("runs").run_table.set_filter("noise")
     window.pages.page("evaluation").methods.boxes["pca-svm"].setChecked(False)
     window.pages.turn_to("classifier")
-    window.weights_page.choose({"brush": "3", "pixel": "2"})
+    window.weights_page.choose({"brush": "3", "pixel": "2", "corruption": "1", "hidden": "1", "layer": "2"})
     window.weights_page.set_view("copies")
     return window
 
@@ -100,7 +100,8 @@ def is_changed(window):
         (state.parameters.noise, state.parameters.depth) == (0.45, 2)
         and (state.selection.pins, state.selection.levels, state.selection.sample) == ((1, 5), "global", 7)
         and (window.pages.name, state.test_row, window.weights_page.pixels.feature) == ("classifier", 3, 2)
-        and (choices["weights", "view"], choices["weights", "brush"]) == ("copies", "3")
+        and [choices["weights", name] for name in ("view", "brush", "corruption", "hidden")] == ["copies", *"311"]
+        and window.weights_page.set_view("copies").layer == 2
         and "pca-svm" not in choices["evaluation", "methods"].split(",")
         and choices["runs", "filter"] == "noise"
     )

@@ -247,9 +247,13 @@ def test_that_noise_and_a_new_corruption_change_the_pixels_and_layers_are_grey_u
     assert not any(column.stale for column in part.view.columns)
     first = part.flow.survivors
     window.actions_by_name["corrupt_again"].trigger()
-    assert (part.flow.survivors != first).any()
+    second, choices = part.flow.survivors, window.weights_page.choices()
+    assert (second != first).any()
     button(part, "Corrupt").click()
     assert part.flow.survivors.all()
+    for invalid in ("", "-1", "nan", "9" * 400):
+        window.weights_page.choose(choices | dict.fromkeys(("hidden", "layer", "brush"), invalid))
+        assert ((part.flow.survivors == second).all(), window.weights_page.choices()) == (True, choices)
 
 
 def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_shown(window, monkeypatch):
@@ -409,6 +413,8 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     open_data(window, plain())
     wait(lambda: "height" in description())
     assert len(explained.table.lines) == 6
+    open_data(window, Dataset("one feature", *np.random.default_rng(0).random((2, 60, 1), np.float32)))
+    wait(lambda: "b is a itself, the only feature" in description())
 
 
 def test_that_the_queue_fits_to_shuffled_pixels_and_unshuffled_rows_equal_the_original(window):
@@ -474,8 +480,8 @@ def test_that_each_press_shuffles_again_and_other_layers_data_or_views_drop_the_
 
 def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy_and_none_at_depth_0(window):
     view = window.weights_page.set_view("fill")
-    for seed, noise in enumerate((0.5, 0.5, 0.25), 1):
-        view.draw()
+    for seed, noise in ((1, 0.5), (2, 0.5), (9, 0.25)):
+        window.weights_page.choose({"hidden": str(seed), "layer": "99"})
         refit(window, noise=noise)
         image, rest, by_w, by_mask = view.pictures
         M, W, X = np.isnan(rest), window.workspace.fitting.stack.layers[0].weights, window.workspace.dataset.train * 1.0
@@ -487,12 +493,13 @@ def test_that_fill_masks_a_fraction_equal_to_the_noise_shows_the_values_of_numpy
         np.testing.assert_allclose(by_mask[M], (mean[M] + scale[M] * z), atol=1e-6)
     window.workspace.set_parameters(depth=0)
     assert (len(view.tiles.rows[0].tiles), view.numbers(), view.button.isEnabled()) == (1, "", False)
-    refit(window, depth=1)
+    refit(window, depth=2)
     view.draw()
     window.queue.stop()
     assert view.status.text().startswith("Filling was stopped.")
     view.button.click()
     wait(lambda: "error on hidden pixels" in view.status.text())
+    assert window.weights_page.set_view(EXPLAIN).layers.currentText() == "Layer 2"
 
 
 def sharing(window):

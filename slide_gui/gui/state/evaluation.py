@@ -12,7 +12,7 @@ from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_extent, shipped_results
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, empty_state, stored_evaluation
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.state.jobs import JobQueue, Task
+from slide_gui.gui.state.jobs import JobQueue, Task, UserMessage
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.progress import Progress
 from slide_gui.text import about, counted
@@ -77,7 +77,7 @@ class EvaluationController(QObject):
 
     def __init__(self, queue: JobQueue, library: RunLibrary, cluster: ClusterController, parent: QObject) -> None:
         super().__init__(parent)
-        self._library, self._cluster = library, cluster
+        self._queue, self._library, self._cluster = queue, library, cluster
         self.choice = EvaluationChoice.everything(shipped_extent())
         # True if the stored results of the table must be read as soon as the library has listed the runs.
         self._read_requested = False
@@ -176,8 +176,12 @@ class EvaluationController(QObject):
     # Running ---------------------------------------------------------------------------------------------------
 
     def choose(self, choice: EvaluationChoice) -> None:
-        """Set `choice` unless the evaluation is running."""
-        if self.runs.running or choice == self.choice:
+        """Set `choice`, or emit a message if the evaluation is running."""
+        if choice == self.choice:
+            return
+        if self.runs.running:
+            text = "The selection of the opened session is not used while the benchmark runs."
+            self._queue.problem.emit(UserMessage("The benchmark selection has not changed", text, kind="information"))
             return
         self.choice, self.runs.latest = choice, None
         if not self.known:

@@ -274,7 +274,7 @@ class CopiesView(Experiment):
         if self._data is not self._workspace.dataset:
             self._forget()
         stack = self._workspace.fitting.stack
-        self.set_layer(self.layer)
+        self._list_layers()
         # If the job is no longer in the queue, the user has stopped it. Do not restart it.
         if self._job is not None and not self._workspace.queue.wants(_CHANNEL):
             self._job, self._restarts = None, False

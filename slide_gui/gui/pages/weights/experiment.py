@@ -44,25 +44,29 @@ class Experiment(View):
         self.controls = nested(self.column, QHBoxLayout(), spacing=12)
         self.layers = placed(self.controls, QComboBox(self, placeholderText="No layer"))
         name_box(self.layers, "Layer")
-        self.layers.activated.connect(self.refresh)
+        self.layers.activated.connect(self._choose_layer)
         self.controls.addWidget(self.status, 1)
         self.tiles = self._add_tiles(tiles)
         self.column.addWidget(TileScroll(self.tiles, self), 1)
-        for changed in (self._pixels.moved, self._shown.changed):
+        for changed in (self._pixels.moved, self._shown.changed, self._settings.changed):
             changed.connect(self._refresh_if_seen)
 
     @property
     def layer(self) -> int:
-        """Return the number of the selected layer, counted from 1."""
-        return max(self.layers.currentIndex(), 0) + 1
+        """Return the number of the selected layer, counted from 1, or the last layer if it exceeds the depth."""
+        return max(min(self._settings.values["layer"], self._workspace.state.parameters.depth), 1)
 
-    def set_layer(self, layer: int) -> None:
-        """List the layers up to the current depth. Select `layer`, or the last layer if `layer` exceeds the depth."""
+    @Slot(int)
+    def _choose_layer(self, position: int) -> None:
+        self._settings.set(layer=position + 1)
+
+    def _list_layers(self) -> None:
+        """List the layers up to the current depth, and select the current layer."""
         depth = self._workspace.state.parameters.depth
         if self.layers.count() != depth:
             self.layers.clear()
             self.layers.addItems([f"Layer {k}" for k in range(1, depth + 1)])
-        self.layers.setCurrentIndex(min(layer, depth) - 1)
+        self.layers.setCurrentIndex(min(self.layer, depth) - 1)
         self.layers.setEnabled(depth > 0)
 
     def _add_action(self, text: str, tip: str, act: Callable[[], None]) -> QPushButton:

@@ -174,7 +174,7 @@ class ExplainedWeight(Experiment):
     @Slot()
     def refresh(self) -> None:
         stack, dataset, fitting = self._workspace.fitting.stack, self._workspace.dataset, self._workspace.fitting
-        self.set_layer(self.layer)
+        self._list_layers()
         layer, a = self.layer, self._pixels.target
         if dataset is None:
             return
@@ -195,6 +195,7 @@ class ExplainedWeight(Experiment):
             )
             return
         b, why = strongest(row.weights, a), "Apart from a itself, b has the largest weight."
+        why = "Here, b is a itself, the only feature." if b == a else why
         if self._pixels.source is not None:
             b, why = self._pixels.source, self._workspace.worded("b is the pixel under the mouse.")
         preview, stale = fitting.preview if layer == 1 else None, row.stale or row.approximate

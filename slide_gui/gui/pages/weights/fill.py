@@ -32,20 +32,18 @@ class FillView(Experiment):
         self.pictures: Array | None = None
         # The layer, the image and the hidden pixels of the last job that was submitted.
         self._wanted: object = None
-        self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
+        self._is_stale, self._dataset = False, self._workspace.dataset
         self.button = self._add_action("Hide other pixels", "Hide another random selection of features", self.draw)
 
     def draw(self) -> None:
         """Hide a new random selection of pixels and estimate these pixels."""
-        self._seed += 1
-        self.refresh()
+        self._settings.set(hidden=self._settings.values["hidden"] + 1)
 
     @Slot()
     def refresh(self) -> None:
         if self._workspace.dataset is not self._dataset:
             self._workspace.queue.cancel(channel="fill")
             self._dataset, self.pictures, self._wanted = self._workspace.dataset, None, None
-        self.set_layer(self.layer)
         sentence, tiles = self._start(), []
         self.button.setEnabled(not sentence)
         self.button.setText(self._workspace.worded("Hide other pixels"))
@@ -78,7 +76,8 @@ class FillView(Experiment):
             return f"This experiment is limited to {count(_MOST)} features. Open data with fewer features."
         weights, scatter = layer.weights, layer.scatter
         image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
-        order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))
+        known = np.setdiff1d(np.arange(len(image)), self._shown.missing)
+        order = np.random.default_rng(self._settings.values["hidden"]).permutation(known)
         if not len(order):
             return "All cells of this row are missing. Show another row."
         rest = image.astype(np.float64)

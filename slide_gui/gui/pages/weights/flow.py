@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -63,14 +63,7 @@ class FlowPart(View):
         Legend of the values below the tiles, or a note about the image or the layers.
     corrupt : QAbstractButton
         The button that switches the corruption on or off.
-
-    Signals
-    -------
-    brush_chosen(int)
-        The user selected a brush of this width in pixels.
     """
-
-    brush_chosen = Signal(int)
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -86,7 +79,6 @@ class FlowPart(View):
         self._image: NDArray[Any] | None = None  # The image with the user's strokes, of shape (d,).
         self.flow: Flow | None = None
         self._stale = False  # True if the layers shown do not match the current parameters.
-        self._seed = 0
         layout = flush(QVBoxLayout(self))
         self._tools = nested(layout, QHBoxLayout(), spacing=4)
         row = nested(layout, QHBoxLayout())
@@ -104,6 +96,8 @@ class FlowPart(View):
         self._blank.clicked.connect(self.view.canvas.blank)
         self._decided = placed(layout, DecidedPart(self._workspace, context.runs(), self))
         self._shown.changed.connect(self._take_image)
+        self._settings.changed.connect(self._show_settings)
+        self._show_settings()
         self._take_image()
 
     def _build_tools(self) -> None:
@@ -119,18 +113,11 @@ class FlowPart(View):
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self.refresh)
         tip = with_keys("Set each feature to 0 with probability 1 − p", "Ctrl+K")
-        self.corrupt = add_button(self, self._tools, "Corrupt", tip, "flat", clicked=self.refresh)
+        self.corrupt = add_button(self, self._tools, "Corrupt", tip, "flat", clicked=self.set_corrupted)
         self.corrupt.setCheckable(True)
-        self.corrupt.setChecked(True)
         tip = with_keys("Set another random selection of features to 0", "Ctrl+Shift+K")
         again = add_button(self, self._tools, "New", tip, "flat", clicked=self.corrupt_again)
         again.setAccessibleName("New corruption")
-
-    def set_brush(self, side: int) -> None:
-        """Select the brush of this width in pixels if such a brush exists."""
-        if side in _BRUSHES:
-            self._brush.setCurrentText(str(side))
-            self.view.canvas.set_brush(side)
 
     def _build_drawing(self, row: QHBoxLayout) -> None:
         self._modes = ChoiceButtons(self)
@@ -151,13 +138,21 @@ class FlowPart(View):
         self._blank = add_button(self, row, "Blank canvas", tip, "flat")
 
     @Slot()
+    def _show_settings(self) -> None:
+        brush = self._settings.values["brush"]
+        if brush in _BRUSHES:
+            self._brush.setCurrentText(str(brush))
+            self.view.canvas.set_brush(brush)
+        self.corrupt.setChecked(self._seed is not None)
+        self.refresh()
+
+    @Slot()
     def _clear(self) -> None:
         self._workspace.draw(None)
 
     @Slot(int)
     def _brush_activated(self, position: int) -> None:
-        self.view.canvas.set_brush(_BRUSHES[position])
-        self.brush_chosen.emit(_BRUSHES[position])
+        self._settings.set(brush=_BRUSHES[position])
 
     @Slot(int)
     def set_erasing(self, erases: int) -> None:
@@ -176,24 +171,22 @@ class FlowPart(View):
 
     # Methods that the window calls ------------------------------------------------------------------------------
 
+    @Slot(bool)
     def set_corrupted(self, corrupted: bool) -> None:
         """Switch the corruption on or off. If it is on, the prediction refers to the corrupted image."""
-        self.corrupt.setChecked(corrupted)
-        self.refresh()
+        self._settings.set(clean=int(not corrupted))
 
     @Slot()
     def corrupt_again(self) -> None:
         """Corrupt the input with a new random mask."""
-        self._seed += 1
-        self.corrupt.setChecked(True)
-        self.refresh()
+        self._settings.set(corruption=self._settings.values["corruption"] + 1, clean=0)
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, image = self._workspace.model(), self._workspace.source, self._image
         if model is None or source is None or image is None or self.foreign is not None:
             return ()
         caption = f"{self._workspace.worded('image')} {self._shown.caption}"
-        seed = self._seed if self.corrupt.isChecked() else None
+        seed = self._seed
 
         def export(_progress: Progress) -> "FigureExport":
             from slide_gui.experiments.inspection.flow import flow_result
@@ -254,7 +247,7 @@ class FlowPart(View):
         if foreign is not None and dataset is not None:
             image = foreign.rescaled(image, dataset)
         noise = self._workspace.state.parameters.noise
-        surviving = survivors(image.size, noise, self._seed) if self.corrupt.isChecked() else None
+        surviving = None if self._seed is None else survivors(image.size, noise, self._seed)
         self._workspace.queue.cancel(channel="flow")
         if stack is None:
             self._show(None, corrupted_input(image, surviving))
@@ -272,6 +265,11 @@ class FlowPart(View):
             on_result=partial(self._show, stack),
             automatic=True,
         )
+
+    @property
+    def _seed(self) -> int | None:
+        """Return the seed of the corruption, or None if the input is not corrupted."""
+        return None if self._settings.values["clean"] else self._settings.values["corruption"]
 
     @property
     def foreign(self) -> FittedModel | None:

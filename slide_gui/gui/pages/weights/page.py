@@ -17,7 +17,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, FIGURE, ExportOption
 from slide_gui.gui.pages.page import Page, PageView, late
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
-from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
+from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSettings, ViewSpec
 from slide_gui.gui.pages.weights.weights_view import WeightsView
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFLE, WhyView
 from slide_gui.gui.state.session import Session
@@ -29,7 +29,6 @@ from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
-    from slide_gui.gui.pages.weights.flow import FlowPart
 
 WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 # The views in the order of their tabs and of the shortcuts Alt+1, Alt+2, … The page is created with the first view.
@@ -78,14 +77,17 @@ class WeightsPage(Page):
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
         self.shown = ShownImage(workspace, self)
-        self._context = ViewContext(workspace, self.shown, self.pixels, self._source, lambda: session.runs)
+        self._settings = ViewSettings(self)
+        self._context = ViewContext(
+            workspace, self.shown, self.pixels, self._source, self._settings, lambda: session.runs
+        )
         self._view_of: dict[str, View] = {}
-        self._brush = 1
         self._views = placed(self.column, QStackedWidget(self), 1)
         # Set a minimum size. Otherwise, the page could not be smaller than its largest view, even if that view is
         # hidden.
         self._views.setMinimumSize(200, 160)
         self.tabs.idClicked.connect(self._tab_chosen)
+        self._settings.changed.connect(self.chosen)
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)
@@ -121,18 +123,9 @@ class WeightsPage(Page):
         if spec.name not in self._view_of:
             view = self._view_of[spec.name] = spec.make(self._context, self)
             self._views.addWidget(view)
-            if spec.name == FLOW:
-                flow = cast("FlowPart", view)
-                flow.set_brush(self._brush)
-                flow.brush_chosen.connect(self._note_brush)
             if spec.name == WHY:
                 cast(WhyView, view).experiment_chosen.connect(self.set_view)
         return self._view_of[spec.name]
-
-    @Slot(int)
-    def _note_brush(self, side: int) -> None:
-        self._brush = side
-        self.chosen.emit()
 
     @Slot(int)
     def _tab_chosen(self, number: int) -> None:
@@ -145,11 +138,9 @@ class WeightsPage(Page):
 
     def choices(self) -> dict[str, str]:
         feature, test_row, drawing = self.pixels.feature, self._workspace.state.test_row, self._workspace.state.drawing
-        chosen = {"view": self._spec().name, "brush": str(self._brush)}
+        chosen = {"view": self._spec().name} | self._settings.choices()
         chosen |= {} if feature is None else {"pixel": str(feature)}
         chosen |= {} if test_row is None else {"test": str(test_row)}
-        if FLOW in self._view_of and not cast("FlowPart", self._view_of[FLOW]).corrupt.isChecked():
-            chosen["clean"] = "1"
         return chosen | ({} if drawing is None else {"drawing": _text_of(drawing)})
 
     def choose(self, choices: Mapping[str, str]) -> None:
@@ -157,12 +148,7 @@ class WeightsPage(Page):
         view = _EARLIER_VIEWS.get(view, view)
         if view in [spec.name for spec in (*VIEWS, *EXPERIMENTS)] and view != self._spec().name:
             self.set_view(view)
-        brush = choices.get("brush", "")
-        if brush.isdecimal() and len(brush) < 3:
-            self._brush = int(brush)
-            if FLOW in self._view_of:
-                cast("FlowPart", self._view_of[FLOW]).set_brush(self._brush)
-                cast("FlowPart", self._view_of[FLOW]).set_corrupted("clean" not in choices)
+        self._settings.choose(choices)
         pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
         is_known = pixel.isdecimal() and len(pixel) < 9 and self._workspace.has_feature(int(pixel))
         self.pixels.select(int(pixel) if is_known else None)

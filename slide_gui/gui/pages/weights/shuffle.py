@@ -82,7 +82,7 @@ class ShuffleView(Experiment):
     @Slot()
     def refresh(self) -> None:
         dataset, model, values = self._workspace.dataset, self._workspace.model(), self._shown.values
-        self.set_layer(self.layer)
+        self._list_layers()
         ready = model is not None and bool(model.stack.layers)
         self.button.setEnabled(ready)
         worded = self._workspace.worded

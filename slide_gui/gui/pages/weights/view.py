@@ -1,6 +1,6 @@
 """The base class of the views of the Weights page, and the state that the views share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,9 +28,45 @@ if TYPE_CHECKING:
 NO_LAYER = "The depth is 0, so there is no layer. Increase the depth."
 
 
+class ViewSettings(QObject):
+    """The settings that the views share, and that sessions store.
+
+    Attributes
+    ----------
+    values : dict of str to int
+        Width of the brush; "clean" is 1 if *Flow* does not corrupt its input; seeds of the corruption in *Flow* and of
+        the hidden features in *Fill*; selected layer of the experiments, which may exceed the current depth.
+
+    Signals
+    -------
+    changed()
+        The user or a session changed a setting.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.values = {"brush": 1, "clean": 0, "corruption": 0, "hidden": 0, "layer": 1}
+
+    def set(self, **values: int) -> None:
+        """Change the settings named in `values`."""
+        self.values |= values
+        self.changed.emit()
+
+    def choices(self) -> dict[str, str]:
+        """Return the settings as texts, to be stored in the session."""
+        return {name: str(value) for name, value in self.values.items()}
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        """Restore the settings that `choices` returned. Texts that are not a number of up to 8 digits are ignored."""
+        given = {name: choices.get(name, "") for name in self.values}
+        self.set(**{name: int(text) for name, text in given.items() if text.isdecimal() and len(text) < 9})
+
+
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """The objects that the views share: the workspace (data and layers), image, selected pixel and source of the tiles.
+    """The objects that the views share: workspace (data and layers), image, selected pixel, tile source and settings.
 
     `runs` is a function that returns the run controller. The controller is imported only when the function is called,
     because most views do not need it and the import takes time.
@@ -40,6 +76,7 @@ class ViewContext:
     shown: "ShownImage"
     pixels: PixelSelection
     tiles: TileSource
+    settings: ViewSettings
     runs: "Callable[[], RunController]"
 
 
@@ -57,7 +94,7 @@ class View(QWidget):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._shown = context.workspace, context.shown
-        self._pixels, self._source = context.pixels, context.tiles
+        self._pixels, self._source, self._settings = context.pixels, context.tiles, context.settings
 
     @Slot()
     def refresh(self) -> None:

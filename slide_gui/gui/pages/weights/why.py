@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import late
-from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
 from slide_gui.gui.widgets.controls import label, named
 from slide_gui.gui.widgets.layouts import flush, placed
@@ -84,16 +83,13 @@ class WhyView(View):
         self.tabs.currentChanged.connect(self._choose)
 
     def show_experiment(self, name: str) -> View:
-        """Show and return the experiment with this name, for the layer that was selected in the previous experiment."""
-        before = self._stack.currentWidget()
+        """Show and return the experiment with this name."""
         number = [spec.name for spec in EXPERIMENTS].index(name)
         self.experiment = EXPERIMENTS[number]
         if name not in self._parts:
             part = self._parts[name] = self.experiment.make(self._context, self)
             self._stack.addWidget(part)
         part = self.part
-        if isinstance(before, Experiment) and isinstance(part, Experiment):
-            part.set_layer(before.layer)
         self.tabs.setCurrentIndex(number)
         self._stack.setCurrentWidget(part)
         return part
