@@ -59,6 +59,7 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run_unde
     with RunStore("r") as store:
         assert store.load(spec.hash).error == expected.error
     assert cli(line).json == document  # the times are equal, so nothing was computed again
+    assert "depth 1, final adjustment on at most 50 rows" in cli(f"runs show r {spec.hash}").out
     Path("tiny.npz").rename("new.npz")
     of_new_name = {"dataset": "new", "spec": document["spec"] | {"source": "new.npz"}}
     assert cli(line.replace("tiny", "new")).json == document | of_new_name
