@@ -125,7 +125,8 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     text = "size of the images, such as 28x28, or none if the rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
-    text = "scale each feature to the range 0 to 1 (not allowed for images); --no-scale: do not scale the features"
+    text = "scale each feature to the range 0 to 1 (not allowed for images); --no-scale: do not scale the features, "
+    text += "but still divide integer pixels, for example by 255"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "replace each value by its quantile (0 to 1) in the training set, so that the median of each feature is 0.5"
     option("--quantiles", dest="scaled", action="store_const", const=QUANTILES, help=f"{text} (not allowed for images)")

@@ -8,6 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, announce, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
@@ -116,9 +118,17 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
     together = f"{dataset.title}: {len(results)} folds, {part} error {rate}, {wrong} of {n} rows misclassified"
     together += "; each row is in the test set once" * (part == "test")
     lines = [line for result in results for line in (*result_lines(result), "")]
+    labels = np.unique(np.concatenate([result.labels for result in results]))
+    confusion, names = np.zeros((len(labels), len(labels)), np.int64), label_names(labels, dataset.label_names)
+    for result in results:
+        # A class that is missing from the training set of a fold is the last one in the matrix of this fold.
+        places = np.searchsorted(labels, result.labels)
+        confusion[np.ix_(places, places)] += result.confusion
+    classes = ClassRates.of(confusion, names)
     folds = [describe_result(result) for result in results]
-    document = {**describe_rate(rate), "output": arguments.store, "folds": folds}
-    return print_answer(arguments, document, [*lines, together])
+    document = {**describe_rate(rate), "label_names": names, "output": arguments.store, "folds": folds}
+    document |= classes.document if part == "test" else {}
+    return print_answer(arguments, document, [*lines, together, *filter(None, [classes.sentence] * (part == "test"))])
 
 
 def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:

@@ -17,7 +17,8 @@ from slide_gui.text import csv_text
 
 # Names of the columns that describe an error rate in a table.
 RATE_HEAD = (
-    "error", "low end of 95 % interval", "high end", "rows evaluated", "runs", "spread between runs", "interval covers",
+    "error", "low end of 95 % interval", "high end", "rows evaluated (smallest run)", "runs", "spread between runs",
+    "interval covers",
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.figures.run_exports import RUN_FIGURES
 from tests.experiments.tiny import spec
 from tests.hostile import CLASSES, hostile_file, unsafe
 
@@ -64,7 +65,7 @@ USAGE = {
     "train tiny.npz --threshold -1e300": "threshold is -1e+300; it must be within ±1e38",
     "train tiny.npz --method magic": "method is 'magic'; it must be one of",
     "train tiny.npz --widths 1,two": "widths is '1,two'; it must be learn, median or numbers from 1e-100",
-    "train tiny.npz --figure picture.pdf": "must begin with confusion or widths and end in .pdf",
+    "train tiny.npz --figure picture.pdf": f"must begin with {' or '.join(RUN_FIGURES)} and end in .pdf",
     "train tiny.npz --figure widths.pdf --folds 2": "leave out one of them",
     "train tiny.npz --figure widths.pdf --widths median": "--figure widths is not available, because this run",
     "train tiny.npz --method pca-svm": "--kept is missing; pca-svm needs a fraction of the variance, between 0 and 1",

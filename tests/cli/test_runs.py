@@ -59,6 +59,7 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run_unde
     with RunStore("r") as store:
         assert store.load(spec.hash).error == expected.error
     assert cli(line).json == document  # the times are equal, so nothing was computed again
+    assert "depth 1, final adjustment on at most 50 rows" in cli(f"runs show r {spec.hash}").out
     Path("tiny.npz").rename("new.npz")
     of_new_name = {"dataset": "new", "spec": document["spec"] | {"source": "new.npz"}}
     assert cli(line.replace("tiny", "new")).json == document | of_new_name
@@ -252,11 +253,15 @@ def test_that_all_folds_are_trained_and_every_row_is_tested_once(cli, flowers):
     assert document["n_test"] == 40
     assert [fold["n_test"] for fold in document["folds"]] == [10] * 4
     assert document["error"] == sum(len(fold["misclassified"]) for fold in document["folds"]) / 40
+    assert document["balanced_error"] == pytest.approx(document["error"])  # both classes have 20 rows
+    assert document["label_names"] == list(document["recall"]) == ["rose", "tulip"]
     points = cli(f"sweep {FAST} --noise 0.3 --folds 4 --store runs.sqlite").json["points"]
     assert [point["fold"] for point in points] == [1, 2, 3, 4]
     assert [point["hash"] for point in points] == [fold["hash"] for fold in document["folds"]]
     line = f"train {FAST.removesuffix('--json')} --folds 4"
-    assert "4 folds, test error" in cli(line).out
+    with flowers.open("a") as table:
+        table.write("9,0,0,0,daisy\n")
+    assert re.search("4 folds, test error .*\n.* the recall by class is daisy: 0.0 %", cli(line).out)
     assert re.search("4 folds, validation error .* misclassified$", cli(f"{line} --on-split --evaluate validation").out)
 
 

@@ -43,8 +43,8 @@ def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_
     low = np.array([[0, 1, 0, min(high, 2), 1, 0]], dtype)
     bright = low.copy()
     bright[0, 2] = high
-    for train, test in ((low, bright), (bright, low)):
-        data = assembled(image(train.copy()), image(test.copy(), "test"))
+    for train, test, scaled in ((low, bright, None), (bright, low, False)):
+        data = assembled(image(train.copy()), image(test.copy(), "test"), reading=ParseOptions(scaled=scaled))
         np.testing.assert_allclose(data.train, train / scale, rtol=1e-7)
         np.testing.assert_allclose(data.test, test / scale, rtol=1e-7)
         np.testing.assert_array_equal(data.scaling, [[0] * 6, [scale] * 6])

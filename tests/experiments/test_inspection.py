@@ -156,7 +156,7 @@ def test_that_rows_are_those_of_a_stack_fitted_on_the_rows_of_its_run_and_other_
         fitted = fit_stack(DATA.train[RunData.of(DATA, asked).fit_rows], asked.stack)
         found = compare_rows(DATA, asked, B, (9,))
         np.testing.assert_allclose(found.first[:, 0], fitted.layers[0].weights[[9]], rtol=0, atol=1e-9)
-    with pytest.raises(DataError, match="these are not the data of the run"):
+    with pytest.raises(DataError, match="differ from those of the run"):
         compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
 
 

@@ -198,7 +198,7 @@ def test_that_test_rows_are_predicted_first_and_500_of_them_give_the_first_estim
 
 def test_that_wrong_data_are_refused():
     other = rectangles(seed=1)
-    with pytest.raises(DataError, match="not the data of the run"):
+    with pytest.raises(DataError, match=r"options for reading them \(such as .*differ from those of the run"):
         run(other, spec(DATA))
     no_test = replace(DATA, test=DATA.test[:0], test_labels=None)
     with pytest.raises(DataError, match="no test rows; hold out rows of the training file, or evaluate"):

@@ -198,7 +198,7 @@ def test_that_a_run_on_a_fold_equals_a_run_on_data_with_these_sets():
         assert np.array_equal(here.confusion, there.confusion)
         assert np.array_equal(here.decisions, there.decisions)
         assert here.spec.held_out == fold.held_out
-    with pytest.raises(DataError, match="these are not the data of the run"):
+    with pytest.raises(DataError, match="differ from those of the run"):
         run(folds[0], replace(asked, fingerprint="ab" * 32))
 
 

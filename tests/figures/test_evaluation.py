@@ -66,9 +66,8 @@ def test_that_tables_of_numbers_read_back(tmp_path):
     assert None not in by_method  # there are no lines of notes
     raw = by_method["Raw-SVM"]
     rate, comparison = state().cells[1].rate, state().comparisons["rectangles", "raw-svm"]
-    assert [float(raw[name]) for name in ("error", "low end of 95 % interval", "high end")] == [
-        rate.error, rate.low, rate.high,
-    ]  # fmt: skip
+    head = "error", "low end of 95 % interval", "high end", "rows evaluated (smallest run)"
+    assert [float(raw[name]) for name in head] == [rate.error, rate.low, rate.high, rate.n]
     assert (float(raw["p against SLIDE-SVM"]), float(raw["p by Holm"])) == (comparison.p, comparison.adjusted)
     assert (raw["interval covers"], by_method["White-SVM"]["interval covers"]) == ("rows and splits", "rows")
     ends = "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of its 95 % interval"

@@ -17,7 +17,7 @@ from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
-from slide_gui.text import counted, layer_name, noise_and_keep
+from slide_gui.text import count, counted, layer_name, noise_and_keep
 
 
 @dataclass(frozen=True)
@@ -420,7 +420,9 @@ class RunSpec:
 
 def describe_spec(spec: RunSpec) -> str:
     """Describe in words the method of a run and the parameters of its representation and classifier."""
-    return ", ".join(filter(None, [METHODS[spec.method].text, describe_choice(spec)]))
+    rows = spec.svm.retune_rows
+    adjusted = "" if rows == SvmParameters.retune_rows else f"final adjustment on at most {count(rows)} rows"
+    return ", ".join(filter(None, [METHODS[spec.method].text, describe_choice(spec), adjusted]))
 
 
 def describe_choice(spec: RunSpec) -> str:

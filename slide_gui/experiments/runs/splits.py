@@ -362,8 +362,8 @@ class RunData:
         dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
         if dataset.fingerprint != spec.fingerprint:
             raise DataError(
-                f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
-                f"{spec.fingerprint[:12]}…); open the data of the run",
+                f"the data, or the options for reading them (such as --quantiles or --group), differ from those of the "
+                f"run (SHA-256 {dataset.fingerprint[:12]}…, expected {spec.fingerprint[:12]}…); use those of the run",
                 dataset.name,
             )
         classes = Classes.of(dataset, tested=spec.evaluate == "test")
