@@ -36,11 +36,8 @@ CELLS = (
 
 
 def tiny_plan(extent="full", data=(), methods=(), splits=None):
-    return tuple(
-        c
-        for c in CELLS[: 3 + 2 * (extent == "full")]
-        if c.data in (data or (c.data,)) and c.method in (methods or (c.method,))
-    )
+    cells = CELLS[: 3 + 2 * (extent == "full")]
+    return tuple(c for c in cells if c.data in (data or (c.data,)) and c.method in (methods or (c.method,)))
 
 
 @pytest.fixture
