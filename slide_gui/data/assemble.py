@@ -153,12 +153,12 @@ def sets_of(parts: Sequence[DataPart]) -> list[DataPart]:
 
 
 def _scaling(train: DataPart, method: bool | str, progress: Progress) -> Scaling:
-    """Return the scaling of a table. The quantiles or the ranges of its training rows define it."""
+    """Return the scaling of a table, which the quantiles or the ranges of its training rows define."""
     return quantiles(train.rows, train.place, progress) if method == QUANTILES else ranges(train.rows)
 
 
 def _known_scaling(scale: Scaling | int, train: DataPart, rows: NDArray[np.float32]) -> Scaling | None:
-    """Return the scaling of each feature, or None for unscaled tables and images of unknown scale."""
+    """Return the scaling of all features, or None if a table is not scaled or the scale of images is unknown."""
     if not isinstance(scale, int):
         return scale
     low, high = (each.reduce(rows, axis=None) for each in (np.fmin, np.fmax))

@@ -152,7 +152,7 @@ NO_GUESSES = ParseReport()
 
 
 def likely_labels(columns: Sequence[str]) -> list[int]:
-    """Return the indices of the columns named like labels. If there is also a column x, column y is a coordinate."""
+    """Return the indices of columns with a usual name of labels. Column y is omitted if there is a column x."""
     names = [name.lower() for name in columns]
     return [k for k, name in enumerate(names) if name in LABEL_NAMES and not (name == "y" and "x" in names)]
 

@@ -40,13 +40,13 @@ def quantiles(rows: NDArray[Any], place: str, progress: Progress) -> Scaling:
 
 
 def span(scaling: Scaling) -> NDArray[np.float64]:
-    """Return the range of each feature in the training set, of shape (d,); 1 if the feature is constant."""
+    """Return the range of each feature in the training set, of shape (d,). A constant feature has the range 1."""
     size = scaling[1] if len(scaling) == 2 else scaling[-1] - scaling[0]
     return np.where(size > 0.0, size, 1.0)
 
 
 def is_scaling(array: Scaling) -> bool:
-    """Return True if an array of shape (k, d) has positive divisors (k = 2) or sorted quantiles (k > 2)."""
+    """Return True if an array is a valid scaling: its divisors are positive, or its quantiles are sorted."""
     return bool((array[1] > 0).all() if len(array) == 2 else len(array) > 2 and (np.diff(array, axis=0) >= 0).all())
 
 

@@ -89,7 +89,7 @@ class DataPart:
 
 
 def role_of(name: str) -> str:
-    """Return ``"test"`` if a word of a file name is test, testset, testing, tst, tes or t10k, otherwise ``"train"``.
+    """Return "test" if a file name contains a usual word for a test set, such as test or t10k, and "train" otherwise.
 
     Except in t10k, words consist of letters only. A capital letter after a small one begins a new word.
     """

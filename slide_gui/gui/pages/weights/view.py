@@ -66,7 +66,7 @@ class ViewSettings(QObject):
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """The objects that the views share: workspace (data and layers), image, selected pixel, tile source and settings.
+    """Objects shared by all views: workspace (data and layers), image, selected pixel, tile source and settings.
 
     `runs` is a function that returns the run controller. The controller is imported only when the function is called,
     because most views do not need it and the import takes time.
